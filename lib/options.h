@@ -1,0 +1,74 @@
+/*
+ * options: the command line.  One table holds every option; the parser, the
+ * help text and (by test) man page and README follow it.
+ */
+#ifndef OSW_OPTIONS_H
+#define OSW_OPTIONS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "status.h"
+
+enum osw_verb {
+    OSW_VERB_RUN,
+    OSW_VERB_MIGRATE,
+};
+
+enum osw_format {
+    OSW_FORMAT_AUTO, /* text on a terminal or with -v, else nothing */
+    OSW_FORMAT_TEXT,
+    OSW_FORMAT_JSON,
+};
+
+enum osw_durability {
+    OSW_DURABILITY_BATCH, /* commits of orders flushed together at the end */
+    OSW_DURABILITY_EACH,  /* every commit flushed */
+};
+
+/* Strings point into argv. */
+struct osw_options {
+    enum osw_verb verb;
+    const char *sweep;    /* NULL: all enabled ones */
+    int64_t window_ms;    /* -1: as defined */
+    int64_t time_limit_ms; /* soft stop */
+    int64_t hard_limit_ms; /* hard stop */
+    int64_t max_orders;   /* 0: no limit */
+    int batch_size;
+    int limit; /* rows a dry run lists */
+    enum osw_durability durability;
+    enum osw_format format;
+    int verbosity; /* -1 quiet, 0, 1 -v, 2 -vv */
+    bool dry_run;
+    bool fail_if_busy;
+    bool lock;
+    bool print; /* migrate --print */
+    bool help;
+    bool version;
+    const char *dbname; /* connection: NULL leaves it to libpq */
+    const char *host;
+    const char *port;
+    const char *user;
+};
+
+/*
+ * Parse argv (permuting it as getopt_long does) into *options, starting from
+ * the defaults.  Returns false with a usage error; *options is then not to be
+ * used.  Combinations that make no sense are refused here, before anything is
+ * connected.
+ */
+bool osw_options_parse(int argc,
+                       char **argv,
+                       struct osw_options *options,
+                       struct osw_error *error);
+
+/* Write the help text. */
+void osw_options_help(FILE *out);
+
+/*
+ * Write the table for tests and completion, a line an option:
+ * --name, tab, short letter or -, tab, argument or -.
+ */
+void osw_options_list(FILE *out);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * status: exit codes and the error record that every layer hands upward.
+ *
+ * The lowest layer that knows what went wrong fills the record once; the
+ * layers above pass it on untouched, and main prints it.
+ */
+#ifndef OSW_STATUS_H
+#define OSW_STATUS_H
+
+#include <stdbool.h>
+
+/* What the process tells its caller; documented in README and man page. */
+enum osw_exit {
+    OSW_EXIT_OK = 0,
+    OSW_EXIT_PARTIAL = 1,
+    OSW_EXIT_USAGE = 64,
+    OSW_EXIT_UNAVAILABLE = 69,
+    OSW_EXIT_INTERNAL = 70,
+    OSW_EXIT_IO = 74,
+    OSW_EXIT_TEMPORARY = 75,
+    OSW_EXIT_CONFIG = 78,
+};
+
+/* One row of the table of exit codes, gravest last. */
+struct osw_exit_row {
+    enum osw_exit code;
+    const char *meaning;
+};
+
+/* The table of exit codes in order of gravity; *count gets its length. */
+const struct osw_exit_row *osw_exit_table(unsigned *count);
+
+/* The graver of two exit codes, for a run that swept several definitions. */
+enum osw_exit osw_exit_graver(enum osw_exit a, enum osw_exit b);
+
+/*
+ * An error in parts: one line that says what is wrong, and a hint that says
+ * how to mend it ("" if there is none).  sqlstate is "" where the server gave
+ * none.  Texts are cut at their size, and a cut text ends in "...".
+ */
+struct osw_error {
+    enum osw_exit exit;
+    char sqlstate[6];
+    char message[1024];
+    char hint[512];
+};
+
+#define OSW_ERROR_INIT {OSW_EXIT_OK, "", "", ""}
+
+/*
+ * Fill error: exit code, and a printf-formatted message.  Line breaks and
+ * other control characters become blanks, so that it stays one line.  Clears
+ * sqlstate and hint.  Always returns false, so that a failing function can
+ * say "return osw_error_set(...)".
+ */
+bool osw_error_set(struct osw_error *error,
+                   enum osw_exit exit,
+                   const char *format,
+                   ...) __attribute__((format(printf, 3, 4)));
+
+/* Set the hint of an error that is already filled; always returns false. */
+bool osw_error_hint(struct osw_error *error, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/*
+ * Copy text into a field of size bytes as one line: control characters become
+ * blanks, trailing blanks go, a text that does not fit ends in "...".
+ */
+void osw_one_line(char *field, unsigned size, const char *text);
+
+#endif
