@@ -1,0 +1,206 @@
+-- What define must know before it generates anything: windows as exact
+-- seconds, the clock's type, and that each fragment is what it claims to be.
+
+CREATE OR REPLACE FUNCTION order_sweep.refuse(argument text, problem text, mend text)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RAISE EXCEPTION USING
+        ERRCODE = 'invalid_parameter_value',
+        MESSAGE = format('%s: %s', argument, problem),
+        HINT = mend;
+END $$;
+COMMENT ON FUNCTION order_sweep.refuse IS
+    'raise the refusal of an argument: what is wrong, and how to mend it';
+
+CREATE OR REPLACE FUNCTION order_sweep.exact(argument text, length interval)
+RETURNS interval LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF extract(year FROM length) <> 0 OR extract(month FROM length) <> 0 THEN
+        PERFORM order_sweep.refuse(argument,
+            format('"%s" has months or years, whose length varies', length),
+            'Write days: 30 days, 365 days.');
+    END IF;
+    IF length < '0' OR length > '36525 days' THEN
+        PERFORM order_sweep.refuse(argument,
+            format('"%s" is out of range', length),
+            'Write a length of time from 0 to 36525 days.');
+    END IF;
+    RETURN make_interval(secs => extract(epoch FROM length)::float8);
+END $$;
+COMMENT ON FUNCTION order_sweep.exact IS
+    'a length of time in exact seconds (a day is 24 hours, whatever the clocks '
+    'do), or a refusal';
+
+CREATE OR REPLACE FUNCTION order_sweep.base_type(type oid)
+RETURNS oid LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH RECURSIVE up(type) AS (
+        SELECT $1
+        UNION ALL
+        SELECT t.typbasetype FROM up JOIN pg_type t ON t.oid = up.type
+        WHERE t.typtype = 'd'
+    )
+    SELECT up.type FROM up JOIN pg_type t ON t.oid = up.type
+    WHERE t.typtype <> 'd'
+$$;
+COMMENT ON FUNCTION order_sweep.base_type IS
+    'the type under a domain, or the type itself';
+
+CREATE OR REPLACE FUNCTION order_sweep.try_body(
+    argument text, language text, parameters text[], returns text,
+    path text, body text)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET check_function_bodies = on
+SET standard_conforming_strings = on
+AS $$
+DECLARE
+    _message text;
+    _state text;
+BEGIN
+    -- A fragment only ever stands inside the quoted body of a function that
+    -- is created and dropped, never called: nothing of it can run.
+    EXECUTE format(
+        'CREATE FUNCTION order_sweep.fragment(%s) RETURNS %s LANGUAGE %s '
+        'SET search_path = %s AS %L',
+        array_to_string(parameters, ', '), returns, language, path, body);
+    EXECUTE format('DROP FUNCTION order_sweep.fragment(%s)',
+        array_to_string(parameters, ', '));
+EXCEPTION
+    WHEN insufficient_privilege THEN
+        -- of the schema itself, or of a table that the fragment names
+        RAISE;
+    WHEN OTHERS THEN
+        GET STACKED DIAGNOSTICS
+            _message = MESSAGE_TEXT, _state = RETURNED_SQLSTATE;
+        RAISE EXCEPTION USING
+            ERRCODE = 'invalid_parameter_value',
+            MESSAGE = format('%s: %s', argument, _message),
+            DETAIL = format('SQLSTATE %s in: %s', _state, body),
+            HINT = 'Write SQL that stands by itself where the argument is put; '
+                   'o is the row of the orders table.';
+END $$;
+COMMENT ON FUNCTION order_sweep.try_body IS
+    'have PostgreSQL parse a body without running anything of it; a fault is '
+    'reported under the argument''s name';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_brackets(
+    argument text, path text, body text, bare text, bracketed text)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF body IS NULL OR body ~ '^\s*$' THEN
+        PERFORM order_sweep.refuse(argument, 'is empty',
+            'Write the SQL, or leave the argument out.');
+    END IF;
+    -- In two places closed by different brackets: no text can close both, so
+    -- none leaves its place.  The line break ends a trailing comment.
+    PERFORM order_sweep.try_body(argument, 'plpgsql', '{}', 'void', path,
+        format(E'BEGIN %s; END', format(bare, body || E'\n')));
+    PERFORM order_sweep.try_body(argument, 'plpgsql', '{}', 'void', path,
+        format(E'BEGIN %s; END', format(bracketed, body || E'\n')));
+END $$;
+COMMENT ON FUNCTION order_sweep.check_brackets IS
+    'refuse a fragment that is empty or leaves the place it is put in; bare '
+    'and bracketed are two such places, formats with one %s';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_expression(
+    argument text, orders text, path text, expression text, usage text)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    PERFORM order_sweep.check_brackets(argument, path, expression,
+        'PERFORM (%s)', 'PERFORM ARRAY[%s]');
+    PERFORM order_sweep.try_body(argument, 'sql', '{}', 'void', path,
+        format('SELECT FROM %s o WHERE %s', orders,
+            format(usage, '(' || expression || E'\n)')));
+END $$;
+COMMENT ON FUNCTION order_sweep.check_expression IS
+    'refuse an expression on the row o that does not parse, names what does '
+    'not exist or has the wrong type; usage is a condition with one %s';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_set(
+    orders text, path text, assignments text)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- The assignment that follows keeps a WHERE, FROM or RETURNING out.
+    PERFORM order_sweep.check_brackets('set', path, assignments,
+        'UPDATE t o SET %s, c = DEFAULT WHERE false',
+        'WITH _ AS (UPDATE t o SET %s, c = DEFAULT WHERE false) SELECT');
+    PERFORM order_sweep.try_body('set', 'sql', '{}', 'void', path,
+        format(E'UPDATE %s o SET %s\nWHERE false', orders, assignments));
+END $$;
+COMMENT ON FUNCTION order_sweep.check_set IS
+    'refuse a set that is anything but assignments to columns of the orders table';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_each(
+    argument text, key_types text[], path text, statement text)
+RETURNS boolean LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET check_function_bodies = on
+SET standard_conforming_strings = on
+AS $$
+BEGIN
+    PERFORM order_sweep.check_brackets(argument, path, statement,
+        '%s', 'WITH _ AS (%s) SELECT');
+    PERFORM order_sweep.try_body(argument, 'sql', key_types, 'void', path,
+        statement);
+    -- Only a statement that returns rows passes as the body of a function
+    -- that returns a record.
+    BEGIN
+        EXECUTE format(
+            'CREATE FUNCTION order_sweep.fragment(%s) RETURNS record '
+            'LANGUAGE sql SET search_path = %s AS %L',
+            array_to_string(key_types, ', '), path, statement);
+        EXECUTE format('DROP FUNCTION order_sweep.fragment(%s)',
+            array_to_string(key_types, ', '));
+        RETURN true;
+    EXCEPTION WHEN invalid_function_definition THEN
+        RETURN false;
+    END;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_each IS
+    'refuse what is not one statement over the key columns $1..; true if it '
+    'returns rows';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_path(path text[])
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _open record;
+BEGIN
+    -- Whoever may create in a schema of the path can put an operator there
+    -- that the generated functions would run with their owner's rights.
+    SELECT n.nspname AS schema,
+           CASE a.grantee WHEN 0 THEN 'PUBLIC'
+                ELSE quote_ident(pg_get_userbyid(a.grantee)) END AS grantee
+      INTO _open
+      FROM pg_namespace n,
+           aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+           LEFT JOIN pg_roles r ON r.oid = a.grantee
+     WHERE n.nspname = ANY (path)
+       AND a.privilege_type = 'CREATE'
+       AND a.grantee <> n.nspowner
+       AND r.rolsuper IS NOT TRUE
+     LIMIT 1;
+    IF FOUND THEN
+        PERFORM order_sweep.refuse('search_path',
+            format('%s may create in schema %I and so change what the '
+                   'definition does', _open.grantee, _open.schema),
+            format('REVOKE CREATE ON SCHEMA %I FROM %s, or SET search_path '
+                   'without it and name the schema in the fragments.',
+                   _open.schema, _open.grantee));
+    END IF;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_path IS
+    'refuse a search path with a schema in which others than its owner may create';

@@ -1,0 +1,489 @@
+-- What the shop calls: define, undefine, pause, resume, and the grants.
+
+CREATE OR REPLACE FUNCTION order_sweep.lock_class()
+RETURNS integer LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT 1869838192 $$;
+COMMENT ON FUNCTION order_sweep.lock_class IS
+    'first key of the advisory locks of order-sweep ("oswp"); the second is '
+    'the id of the sweep';
+
+CREATE OR REPLACE FUNCTION order_sweep.grantees(function text)
+RETURNS SETOF oid LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- begin_run stands for a run's functions, preview for those that only look:
+    -- the rights on them are the list of roles, so that a REVOKE is all it
+    -- takes to end them.  The schema's owner runs probe and preview, which
+    -- call these.
+    SELECT a.grantee
+      FROM pg_proc p, aclexplode(p.proacl) a
+     WHERE p.pronamespace = 'order_sweep'::regnamespace
+       AND a.privilege_type = 'EXECUTE' AND a.grantee <> 0
+       AND p.proname = CASE WHEN function ~ '_(batch|newest|cancel)$'
+                            THEN 'begin_run' ELSE 'preview' END
+     UNION
+    SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'order_sweep'
+$$;
+COMMENT ON FUNCTION order_sweep.grantees IS
+    'the roles that may execute a function of a definition';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_key(orders regclass, key text[])
+RETURNS text[] LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _column text;
+    _types text[] := '{}';
+    _type text;
+BEGIN
+    IF coalesce(cardinality(key), 0) = 0 THEN
+        PERFORM order_sweep.refuse('key', 'is empty',
+            'Name the columns of the primary key, for example ''{id}''.');
+    END IF;
+    FOREACH _column IN ARRAY key LOOP
+        SELECT format_type(order_sweep.base_type(a.atttypid), -1) INTO _type
+          FROM pg_attribute a
+         WHERE a.attrelid = orders AND a.attname = _column
+           AND a.attnum > 0 AND NOT a.attisdropped;
+        IF NOT FOUND THEN
+            PERFORM order_sweep.refuse('key',
+                format('%s has no column "%s"', orders, _column),
+                'Write the names as the catalog has them, without quotes.');
+        END IF;
+        _types := _types || _type;
+    END LOOP;
+    IF NOT EXISTS (
+        SELECT FROM pg_index i
+         WHERE i.indrelid = orders AND i.indisunique AND i.indisvalid
+           AND i.indpred IS NULL AND i.indexprs IS NULL
+           AND (SELECT array_agg(a.attname::text)
+                  FROM unnest(i.indkey[0:i.indnkeyatts - 1]) n
+                  JOIN pg_attribute a ON a.attrelid = orders AND a.attnum = n)
+               <@ key)
+    THEN
+        RAISE WARNING USING
+            MESSAGE = format('key: no unique index of %s lies within (%s)',
+                             orders, array_to_string(key, ', ')),
+            HINT = 'A key that matches two rows fails that order; name the '
+                   'columns of the primary key if there is one.';
+    END IF;
+    RETURN _types;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_key IS
+    'the types of the key columns, or a refusal; warns where nothing makes '
+    'the key unique';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_orders(orders regclass)
+RETURNS void LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _kind "char";
+    _schema text;
+BEGIN
+    SELECT c.relkind, n.nspname INTO _kind, _schema
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE c.oid = orders;
+    IF _schema ~ '^pg_|^information_schema$|^order_sweep$' THEN
+        PERFORM order_sweep.refuse('orders',
+            format('%s is a table of the system', orders),
+            'Name a table of the shop.');
+    ELSIF _kind NOT IN ('r', 'p', 'v') THEN
+        PERFORM order_sweep.refuse('orders',
+            format('%s is neither a table nor a view', orders),
+            'Name a table, a partitioned table or an updatable view.');
+    ELSIF _kind = 'v' AND pg_relation_is_updatable(orders, true) & 4 = 0 THEN
+        PERFORM order_sweep.refuse('orders',
+            format('the view %s cannot be updated', orders),
+            'Name the table under it.');
+    END IF;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_orders IS
+    'refuse what no order can be cancelled in';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_clock(
+    argument text, clock text, orders text, path text, zone text, unit text)
+RETURNS text LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+SET client_min_messages = warning
+AS $$
+DECLARE
+    _type text;
+BEGIN
+    PERFORM order_sweep.check_expression(
+        argument, orders, path, clock, '%s IS NOT NULL');
+    -- A view tells the type without running anything; the checks before it
+    -- keep the fragment in its place.
+    PERFORM set_config('search_path', path, true);
+    EXECUTE format(E'CREATE VIEW order_sweep.fragment AS SELECT (%s\n) AS clock FROM %s o',
+                   clock, orders);
+    PERFORM set_config('search_path', 'pg_catalog, pg_temp', true);
+    SELECT format_type(order_sweep.base_type(a.atttypid), -1) INTO _type
+      FROM pg_attribute a
+     WHERE a.attrelid = 'order_sweep.fragment'::regclass AND a.attnum = 1;
+    DROP VIEW order_sweep.fragment;
+
+    IF _type IN ('timestamp without time zone', 'date') THEN
+        IF zone IS NULL THEN
+            PERFORM order_sweep.refuse('zone',
+                format('%s is a %s, which says nothing about its zone',
+                       argument, _type),
+                'Name the time zone it is kept in, for example zone => ''UTC'' '
+                'or ''Europe/Berlin''.');
+        END IF;
+        IF NOT EXISTS (SELECT FROM pg_timezone_names n WHERE n.name = zone) THEN
+            PERFORM order_sweep.refuse('zone',
+                format('"%s" is no time zone', zone),
+                'Take a name from pg_timezone_names.');
+        END IF;
+    ELSIF zone IS NOT NULL THEN
+        PERFORM order_sweep.refuse('zone',
+            format('%s is a %s, which has no use for it', argument, _type),
+            'Leave zone out.');
+    END IF;
+    IF _type IN ('smallint', 'integer', 'bigint') THEN
+        IF unit NOT IN ('s', 'ms') THEN
+            PERFORM order_sweep.refuse('unit',
+                format('"%s" is not known', unit), 'Write ''s'' or ''ms''.');
+        END IF;
+    ELSIF unit IS NOT NULL THEN
+        PERFORM order_sweep.refuse('unit',
+            format('%s is a %s, which has no use for it', argument, _type),
+            'Leave unit out.');
+    ELSIF _type NOT IN ('timestamp with time zone',
+                        'timestamp without time zone', 'date') THEN
+        PERFORM order_sweep.refuse(argument,
+            format('is a %s, neither a time nor an integer', _type),
+            'Write an expression that is a timestamptz, a timestamp, a date '
+            'or seconds since 1970.');
+    END IF;
+    RETURN _type;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_clock IS
+    'the type of the clock, or a refusal of it, of zone or of unit';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_rules(
+    orders text, path text, unless json)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _rule record;
+    _seen text[] := '{}';
+BEGIN
+    IF unless IS NULL THEN
+        RETURN;
+    END IF;
+    IF json_typeof(unless) <> 'object' THEN
+        PERFORM order_sweep.refuse('unless', 'is no JSON object',
+            'Write {"name of the rule": "SQL predicate", …}.');
+    END IF;
+    FOR _rule IN SELECT key, value, json_typeof(value) AS type
+                   FROM json_each(unless) LOOP
+        IF _rule.key !~ '^[[:alnum:]][[:alnum:] _.,''/-]{0,59}$'
+           OR _rule.key IN ('too old', 'swept before')
+           OR _rule.key = ANY (_seen) THEN
+            PERFORM order_sweep.refuse('unless',
+                format('"%s" cannot be the name of a rule', _rule.key),
+                'Write up to 60 letters, digits, blanks or _.,''/- beginning '
+                'with a letter or digit, each name once; "too old" and '
+                '"swept before" are taken.');
+        END IF;
+        IF _rule.type <> 'string' THEN
+            PERFORM order_sweep.refuse(format('unless "%s"', _rule.key),
+                'is no string', 'Write the predicate as a JSON string.');
+        END IF;
+        _seen := _seen || _rule.key;
+        PERFORM order_sweep.check_expression(format('unless "%s"', _rule.key),
+            orders, path, _rule.value #>> '{}', '%s');
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_rules IS
+    'refuse an unless that is not an object of predicates by name';
+
+CREATE OR REPLACE FUNCTION order_sweep.calls(INOUT s order_sweep.sweep)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _keys int := cardinality(s.key);
+    _cast text;
+    _shifted text;
+BEGIN
+    SELECT string_agg(format('$%s::%s', n, t), ', ' ORDER BY n),
+           string_agg(format('$%s::%s', n + 2, t), ', ' ORDER BY n)
+      INTO _cast, _shifted
+      FROM unnest(s.key_types) WITH ORDINALITY AS u(t, n);
+    s.batch_call := format(
+        'SELECT * FROM order_sweep.%I($1::interval, $2::%s, %s, $%s::integer)',
+        s.name || '_batch', s.clock_type, _shifted, _keys + 3);
+    s.newest_call := format(
+        'SELECT * FROM order_sweep.%I($1::interval, $2::integer)',
+        s.name || '_newest');
+    s.cancel_call := format(
+        'SELECT order_sweep.%I(%s, $%s::interval, $%s::bigint)',
+        s.name || '_cancel', _cast, _keys + 1, _keys + 2);
+    s.fail_call := format(
+        'SELECT order_sweep.record_failure(%L, pg_catalog.jsonb_build_array(%s), '
+        '$%s::text, $%s::text, $%s::boolean)',
+        s.name, _cast, _keys + 1, _keys + 2, _keys + 3);
+END $$;
+COMMENT ON FUNCTION order_sweep.calls IS
+    'fill in the statements that the program prepares for a definition';
+
+CREATE OR REPLACE FUNCTION order_sweep.define_in(
+    path text[], INOUT s order_sweep.sweep)
+LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _each text;
+    _n int := 0;
+    _old record;
+BEGIN
+    IF s.name IS NULL OR s.name !~ '^[a-z][a-z0-9_]{0,39}$' THEN
+        PERFORM order_sweep.refuse('sweep',
+            format('"%s" cannot be the name of a sweep', s.name),
+            'Write up to 40 lower case letters, digits and _, beginning with '
+            'a letter.');
+    END IF;
+    PERFORM order_sweep.check_path(path);
+    SELECT string_agg(quote_ident(n), ', ' ORDER BY i) INTO s.search_path
+      FROM unnest('{pg_catalog}' || array_remove(path, 'pg_catalog')
+                  || '{pg_temp}') WITH ORDINALITY AS u(n, i);
+
+    PERFORM order_sweep.check_orders(s.orders::regclass);
+    s.key_types := order_sweep.check_key(s.orders::regclass, s.key);
+
+    IF s.deadline IS NOT NULL AND (s.since IS NOT NULL OR s.after IS NOT NULL) THEN
+        PERFORM order_sweep.refuse('deadline',
+            'stands instead of since and after', 'Leave the one or the other out.');
+    ELSIF s.deadline IS NULL AND s.since IS NULL THEN
+        PERFORM order_sweep.refuse('since', 'is missing',
+            'Name the column that the window is counted from.');
+    ELSIF s.deadline IS NULL AND s.after IS NULL THEN
+        PERFORM order_sweep.refuse('after', 'is missing',
+            'Write the window, for example ''30 minutes''.');
+    END IF;
+    s.after := order_sweep.exact('after', s.after);
+    s.grace := order_sweep.exact('grace', s.grace);
+    s.max_age := order_sweep.exact('max_age', s.max_age);
+    IF s.after = '0' THEN
+        PERFORM order_sweep.refuse('after', 'is no time at all',
+            'Write a window above 0, for example ''30 minutes''.');
+    ELSIF s.grace IS NULL THEN
+        PERFORM order_sweep.refuse('grace', 'is NULL', 'Write ''0''.');
+    ELSIF s.max_age = '0' THEN
+        PERFORM order_sweep.refuse('max_age', 'is no time at all',
+            'Write a length of time above 0, or NULL for no bound.');
+    END IF;
+
+    PERFORM order_sweep.check_expression('unpaid', s.orders, s.search_path,
+        s.unpaid, '%s');
+    s.clock_type := order_sweep.check_clock(
+        CASE WHEN s.deadline IS NULL THEN 'since' ELSE 'deadline' END,
+        coalesce(s.deadline, s.since), s.orders, s.search_path, s.zone, s.unit);
+    PERFORM order_sweep.check_rules(s.orders, s.search_path, s.unless);
+    PERFORM order_sweep.check_set(s.orders, s.search_path, s.set);
+    s.each := coalesce(s.each, '{}');
+    s.each_rows := '{}';
+    FOREACH _each IN ARRAY s.each LOOP
+        _n := _n + 1;
+        s.each_rows := s.each_rows || order_sweep.check_each(
+            format('each[%s]', _n), s.key_types, s.search_path, _each);
+    END LOOP;
+    IF s.event IS NOT NULL THEN
+        PERFORM order_sweep.check_expression('event', s.orders, s.search_path,
+            s.event, 'to_jsonb(%s) IS NOT NULL');
+    END IF;
+    IF s.paid IS NOT NULL THEN
+        PERFORM order_sweep.check_expression('paid', s.orders, s.search_path,
+            s.paid, '%s');
+    END IF;
+    IF s.again IS NULL THEN
+        PERFORM order_sweep.refuse('again', 'is NULL', 'Write true or false.');
+    END IF;
+
+    SELECT * INTO _old FROM order_sweep.sweep o WHERE o.name = s.name;
+    IF FOUND AND NOT pg_has_role(_old.owner, 'MEMBER') THEN
+        PERFORM order_sweep.refuse('sweep',
+            format('%s belongs to role %I', s.name, _old.owner),
+            'Call define as that role, or undefine it first.');
+    END IF;
+    s.owner := current_user;
+    s := order_sweep.calls(s);
+END $$;
+COMMENT ON FUNCTION order_sweep.define_in IS
+    'check the arguments of define and fill in what follows from them';
+
+CREATE OR REPLACE FUNCTION order_sweep.define(
+    sweep    text,
+    orders   regclass,
+    key      text[],
+    unpaid   text,
+    set      text,
+    since    text DEFAULT NULL,
+    after    interval DEFAULT NULL,
+    grace    interval DEFAULT '0',
+    zone     text DEFAULT NULL,
+    unit     text DEFAULT NULL,
+    deadline text DEFAULT NULL,
+    max_age  interval DEFAULT '30 days',
+    unless   json DEFAULT NULL,
+    each     text[] DEFAULT '{}',
+    event    text DEFAULT NULL,
+    again    boolean DEFAULT false,
+    paid     text DEFAULT NULL)
+RETURNS void LANGUAGE plpgsql
+AS $$
+-- No search_path is set here: the fragments' names mean the caller's.
+DECLARE
+    _path pg_catalog.text[] := pg_catalog.current_schemas(false);
+    s order_sweep.sweep;
+BEGIN
+    s.name := sweep;
+    s.key := key;
+    s.unpaid := unpaid;
+    s.since := since;
+    s.after := after;
+    s.grace := grace;
+    s.zone := zone;
+    s.unit := unit;
+    s.deadline := deadline;
+    s.max_age := max_age;
+    s.unless := unless;
+    s.set := set;
+    s.each := each;
+    s.event := event;
+    s.again := again;
+    s.paid := paid;
+    PERFORM order_sweep.define_row(_path, orders, s);
+END $$;
+COMMENT ON FUNCTION order_sweep.define IS
+    'declare a sweep, or change it: which rows of which table are due, and '
+    'what cancelling one means; call it with named arguments';
+
+CREATE OR REPLACE FUNCTION order_sweep.define_row(
+    path text[], orders regclass, s order_sweep.sweep)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _id int;
+BEGIN
+    IF orders IS NULL THEN
+        PERFORM order_sweep.refuse('orders', 'is missing',
+            'Name the orders table.');
+    END IF;
+    s.orders := orders::text;
+    s := order_sweep.define_in(path, s);
+
+    INSERT INTO order_sweep.sweep AS d (
+        name, owner, orders, key, unpaid, since, after, grace, zone, unit,
+        deadline, max_age, unless, set, each, event, again, paid, search_path,
+        key_types, clock_type, each_rows, batch_call, newest_call, cancel_call,
+        fail_call)
+    VALUES (
+        s.name, s.owner, s.orders, s.key, s.unpaid, s.since, s.after, s.grace,
+        s.zone, s.unit, s.deadline, s.max_age, s.unless, s.set, s.each,
+        s.event, s.again, s.paid, s.search_path, s.key_types, s.clock_type,
+        s.each_rows, s.batch_call, s.newest_call, s.cancel_call, s.fail_call)
+    ON CONFLICT (name) DO UPDATE SET (
+        owner, orders, key, unpaid, since, after, grace, zone, unit, deadline,
+        max_age, unless, set, each, event, again, paid, search_path, key_types,
+        clock_type, each_rows, batch_call, newest_call, cancel_call, fail_call)
+    = (s.owner, s.orders, s.key, s.unpaid, s.since, s.after, s.grace, s.zone,
+        s.unit, s.deadline, s.max_age, s.unless, s.set, s.each, s.event,
+        s.again, s.paid, s.search_path, s.key_types, s.clock_type,
+        s.each_rows, s.batch_call, s.newest_call, s.cancel_call, s.fail_call)
+    RETURNING d.id INTO _id;
+    -- A run of this sweep ends before its functions change, and none begins.
+    PERFORM pg_advisory_xact_lock(order_sweep.lock_class(), _id);
+    INSERT INTO order_sweep.life (sweep_id) VALUES (_id) ON CONFLICT DO NOTHING;
+    PERFORM order_sweep.generate(s);
+END $$;
+COMMENT ON FUNCTION order_sweep.define_row IS
+    'store a checked definition and generate its functions';
+
+CREATE OR REPLACE FUNCTION order_sweep.regenerate()
+RETURNS integer LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    s order_sweep.sweep;
+    _n int := 0;
+BEGIN
+    FOR s IN SELECT * FROM order_sweep.sweep ORDER BY name LOOP
+        PERFORM pg_advisory_xact_lock(order_sweep.lock_class(), s.id);
+        s := order_sweep.calls(s);
+        UPDATE order_sweep.sweep d SET (batch_call, newest_call, cancel_call, fail_call)
+            = (s.batch_call, s.newest_call, s.cancel_call, s.fail_call)
+         WHERE d.id = s.id;
+        -- As its owner, never as a superuser who happens to migrate.
+        PERFORM set_config('role', s.owner, true);
+        PERFORM order_sweep.generate(s);
+        PERFORM set_config('role', 'none', true);
+        _n := _n + 1;
+    END LOOP;
+    RETURN _n;
+END $$;
+COMMENT ON FUNCTION order_sweep.regenerate IS
+    'generate the functions of every definition anew, each as its owner; '
+    'called by order-sweep migrate';
+
+CREATE OR REPLACE FUNCTION order_sweep.known(sweep text)
+RETURNS integer LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _id int;
+BEGIN
+    SELECT s.id INTO _id FROM order_sweep.sweep s WHERE s.name = sweep;
+    IF NOT FOUND THEN
+        PERFORM order_sweep.refuse('sweep', format('"%s" is not defined', sweep),
+            format('Defined are: %s.', coalesce((
+                SELECT string_agg(s.name, ', ' ORDER BY s.name)
+                  FROM order_sweep.sweep s), 'none')));
+    END IF;
+    RETURN _id;
+END $$;
+COMMENT ON FUNCTION order_sweep.known IS 'the id of a sweep, or a refusal';
+
+CREATE OR REPLACE FUNCTION order_sweep.undefine(sweep text)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _id int := order_sweep.known(sweep);
+    _suffix text;
+BEGIN
+    PERFORM pg_advisory_xact_lock(order_sweep.lock_class(), _id);
+    FOREACH _suffix IN ARRAY
+        '{_due,_next,_batch,_newest,_cancel,_late}'::text[] LOOP
+        PERFORM order_sweep.drop_function(sweep || _suffix);
+    END LOOP;
+    DELETE FROM order_sweep.sweep s WHERE s.id = _id;
+END $$;
+COMMENT ON FUNCTION order_sweep.undefine IS
+    'remove a sweep and its functions; its journal stays, so that defined '
+    'again it sweeps no order twice';
+
+CREATE OR REPLACE FUNCTION order_sweep.pause(sweep text)
+RETURNS void LANGUAGE sql
+SET search_path = pg_catalog, pg_temp
+AS $$
+    UPDATE order_sweep.sweep s SET paused = true
+     WHERE s.id = order_sweep.known(sweep)
+$$;
+COMMENT ON FUNCTION order_sweep.pause IS
+    'no run begins this sweep any more, on any host; one under way ends';
+
+CREATE OR REPLACE FUNCTION order_sweep.resume(sweep text)
+RETURNS void LANGUAGE sql
+SET search_path = pg_catalog, pg_temp
+AS $$
+    UPDATE order_sweep.sweep s SET paused = false
+     WHERE s.id = order_sweep.known(sweep)
+$$;
+COMMENT ON FUNCTION order_sweep.resume IS 'end a pause';

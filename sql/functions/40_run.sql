@@ -1,0 +1,183 @@
+-- What a run calls.  SECURITY DEFINER: the role in the crontab has no rights
+-- on any table, here or in the shop.
+
+CREATE OR REPLACE FUNCTION order_sweep.schema_version()
+RETURNS integer LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT max(v.version) FROM order_sweep.version v $$;
+COMMENT ON FUNCTION order_sweep.schema_version IS
+    'the version of the schema, to compare with the program''s';
+
+CREATE OR REPLACE FUNCTION order_sweep.probe(sweep text, "window" interval)
+RETURNS TABLE (
+    id integer, name text, paused boolean, takes_window boolean, due boolean,
+    next_deadline timestamptz, silent_s bigint, error_state text,
+    error_message text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    FOR id, name, paused, takes_window, silent_s IN
+        SELECT s.id, s.name, s.paused, s.deadline IS NULL,
+               floor(extract(epoch FROM now() - l.seen_at))::bigint
+          FROM order_sweep.sweep s JOIN order_sweep.life l ON l.sweep_id = s.id
+         WHERE probe.sweep IS NULL OR s.name = probe.sweep
+         ORDER BY s.name
+    LOOP
+        due := NULL;
+        next_deadline := NULL;
+        error_state := NULL;
+        error_message := NULL;
+        IF NOT paused THEN
+            -- One definition that a migration of the shop broke must not
+            -- hide the others.
+            BEGIN
+                EXECUTE format('SELECT due, next_deadline FROM order_sweep.%I($1)',
+                               name || '_next')
+                   INTO due, next_deadline USING probe."window";
+            EXCEPTION WHEN OTHERS THEN
+                GET STACKED DIAGNOSTICS
+                    error_state = RETURNED_SQLSTATE,
+                    error_message = MESSAGE_TEXT;
+            END;
+        END IF;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION order_sweep.probe IS
+    'for each sweep (or the one named): is anything due under the window, when '
+    'is the next deadline, how long ago was the last sign of life, and the '
+    'error if its look failed; writes nothing';
+
+CREATE OR REPLACE FUNCTION order_sweep.calls_of(sweep text)
+RETURNS TABLE (batch_call text, newest_call text, cancel_call text,
+               fail_call text)
+LANGUAGE sql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT s.batch_call, s.newest_call, s.cancel_call, s.fail_call
+      FROM order_sweep.sweep s WHERE s.name = $1 AND NOT s.paused
+$$;
+COMMENT ON FUNCTION order_sweep.calls_of IS
+    'the statements that a run of this sweep prepares; no row if it was '
+    'paused or undefined meanwhile';
+
+CREATE OR REPLACE FUNCTION order_sweep.preview(
+    sweep text, "window" interval, "limit" integer)
+RETURNS TABLE (order_key jsonb, since timestamptz, deadline timestamptz,
+               state text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY EXECUTE format(
+        'SELECT order_key, since, deadline, state FROM order_sweep.%I($1, $2)',
+        sweep || '_due') USING "window", "limit";
+END $$;
+COMMENT ON FUNCTION order_sweep.preview IS
+    'the due rows of a sweep, oldest first, with what a run would do: sweep, '
+    'keep: rule, back-off or quarantined; limit NULL: all';
+
+CREATE OR REPLACE FUNCTION order_sweep.begin_run(
+    sweep text, host text, pid integer, "window" interval)
+RETURNS bigint LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+    INSERT INTO order_sweep.run (sweep, host, pid, "window")
+    VALUES ($1, $2, $3, $4) RETURNING id
+$$;
+COMMENT ON FUNCTION order_sweep.begin_run IS
+    'open the row of a run that has work, and return its id';
+
+CREATE OR REPLACE FUNCTION order_sweep.record_failure(
+    sweep text, order_key jsonb, sqlstate text, message text, counts boolean)
+RETURNS void LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+    INSERT INTO order_sweep.failure AS f (
+        sweep, order_key, attempts, postponed, next_try, quarantined,
+        sqlstate, message, failed_at)
+    VALUES ($1, $2, $5::int, 1 - $5::int, now() + interval '1 minute', false,
+            $3, $4, now())
+    ON CONFLICT ON CONSTRAINT failure_pkey DO UPDATE SET
+        attempts = f.attempts + excluded.attempts,
+        postponed = CASE WHEN $5 THEN 0 ELSE f.postponed + 1 END,
+        -- 1, 2, 4 … minutes; at most an hour for failures, ten minutes for
+        -- locks held by others
+        next_try = now() + CASE
+            WHEN $5 THEN least(interval '1 minute' * 2 ^ least(f.attempts, 10),
+                               interval '1 hour')
+            ELSE least(interval '1 minute' * 2 ^ least(f.postponed, 10),
+                       interval '10 minutes') END,
+        quarantined = f.attempts + excluded.attempts >= 10,
+        sqlstate = excluded.sqlstate,
+        message = excluded.message,
+        failed_at = excluded.failed_at
+$$;
+COMMENT ON FUNCTION order_sweep.record_failure IS
+    'book an order that failed, with the time of its next try; counts false: '
+    'a lock or deadlock, which is no attempt; quarantined at the tenth attempt';
+
+CREATE OR REPLACE FUNCTION order_sweep.finish_run(
+    run_id bigint, stopped text, rest boolean, swept bigint, kept bigint,
+    locked bigint, changed bigint, gone bigint, failed bigint, unknown bigint)
+RETURNS void LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    _sweep text;
+BEGIN
+    -- The orders' commits may be asynchronous; this one writes and is not,
+    -- so that its flush makes all of them durable.
+    IF (SELECT s.reset_val FROM pg_settings s
+         WHERE s.name = 'synchronous_commit') = 'off' THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    ELSE
+        PERFORM set_config('synchronous_commit', s.reset_val, true)
+           FROM pg_settings s WHERE s.name = 'synchronous_commit';
+    END IF;
+    UPDATE order_sweep.run r
+       SET ended_at = clock_timestamp(), stopped = $2, rest = $3, swept = $4,
+           kept = $5, locked = $6, changed = $7, gone = $8, failed = $9,
+           unknown = $10
+     WHERE r.id = $1
+    RETURNING r.sweep INTO _sweep;
+    UPDATE order_sweep.life l SET seen_at = now()
+      FROM order_sweep.sweep s WHERE s.name = _sweep AND l.sweep_id = s.id;
+    DELETE FROM order_sweep.run r
+     WHERE r.sweep = _sweep AND r.id <= (
+        SELECT o.id FROM order_sweep.run o WHERE o.sweep = _sweep
+         ORDER BY o.id DESC OFFSET 1000 LIMIT 1);
+    -- Failures that are over: the order was swept since, or is due no more
+    -- (it would have been tried again within the hour).
+    DELETE FROM order_sweep.failure f
+     WHERE f.sweep = _sweep AND NOT f.quarantined
+       AND (f.next_try < now() - interval '1 day'
+            OR EXISTS (SELECT FROM order_sweep.journal j
+                        WHERE j.sweep = f.sweep AND j.order_key = f.order_key
+                          AND j.swept_at > f.failed_at));
+END $$;
+COMMENT ON FUNCTION order_sweep.finish_run IS
+    'close the row of a run; its synchronous commit is what success waits for';
+
+CREATE OR REPLACE FUNCTION order_sweep.sign_of_life(sweep text)
+RETURNS void LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+    UPDATE order_sweep.life l SET seen_at = now()
+      FROM order_sweep.sweep s WHERE s.name = $1 AND l.sweep_id = s.id
+$$;
+COMMENT ON FUNCTION order_sweep.sign_of_life IS
+    'book that a run looked after this sweep and found nothing due';
+
+CREATE OR REPLACE FUNCTION order_sweep.event_id(
+    sweep text, order_key jsonb, ordinal integer)
+RETURNS uuid LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT md5(format('%s %s %s', $1, $3, $2))::uuid $$;
+COMMENT ON FUNCTION order_sweep.event_id IS
+    'the id of a journal row''s event: the same again if a crash of the server '
+    'undid the sweep and a later run repeats it';
