@@ -4,6 +4,8 @@
 #ifndef OSW_DURATION_H
 #define OSW_DURATION_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "status.h"
@@ -11,14 +13,17 @@
 /* 100 years of 365.25 days: the longest duration, as in order_sweep.define. */
 #define OSW_DURATION_MAX_MS INT64_C(3155760000000)
 
+/* Room for any text osw_duration_format writes. */
+#define OSW_DURATION_TEXT_SIZE 48
+
 /*
- * Parse a whole number and a unit (ms, s, m, h, d or the words PostgreSQL
- * knows for them: millisecond(s), sec(s), second(s), min(s), minute(s),
- * hour(s), day(s), week(s)), with blanks between allowed, several such pairs
- * in a row allowed (1h30m), each day 24 hours.  Refused with a message that
- * names option and mend: no unit, a sign, a fraction, months and years (their
- * length varies), anything outside min_ms..max_ms.  *ms is set on success
- * only.  The error's exit code is OSW_EXIT_USAGE.
+ * Parse a whole number and a unit, several such pairs in a row allowed
+ * (1h30m), blanks between allowed, each day 24 hours.  Units are ms, s, m, h,
+ * d, w and the words PostgreSQL knows for them, such as "minutes".  Refused
+ * with a message that names option and mend: no unit, a sign, a fraction,
+ * months and years (their length varies), anything outside min_ms..max_ms,
+ * where max_ms is at most OSW_DURATION_MAX_MS.  *ms is set on success only.
+ * The error's exit code is OSW_EXIT_USAGE.
  */
 bool osw_duration_parse(const char *option,
                         const char *text,
@@ -26,5 +31,11 @@ bool osw_duration_parse(const char *option,
                         int64_t max_ms,
                         int64_t *ms,
                         struct osw_error *error);
+
+/*
+ * Write a length of time, at least 0, as osw_duration_parse reads it: 1h30m,
+ * 45s, 0s.
+ */
+void osw_duration_format(int64_t ms, char *text, size_t size);
 
 #endif

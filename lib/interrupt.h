@@ -11,17 +11,25 @@
 #include <stdbool.h>
 
 /*
- * Block TERM, INT and HUP, install the handlers, ignore PIPE.  Returns false
- * with errno set if the system refuses.
+ * Block TERM, INT and HUP, install the handlers, ignore PIPE.  INT and HUP are
+ * left alone where the parent had them ignored (nohup, a background job).
+ * Returns false with errno set if the system refuses.
  */
 bool osw_interrupt_install(void);
 
-/* How many of these signals have arrived: 1 soft stop, 2 or more hard stop. */
+/*
+ * How many of these signals the last osw_interrupt_poll and those before have
+ * seen: 1 soft stop, 2 or more hard stop.  The same signal sent twice between
+ * two polls may count once, as the system merges them.
+ */
 int osw_interrupt_count(void);
 
 /*
- * poll(2) during which the signals are let through.  Returns as poll does;
- * -1 with EINTR if a signal came.  timeout_ms 0 is a look that does not wait.
+ * poll(2) during which the signals are let through.  Returns as poll does; -1
+ * with EINTR if a signal came and no descriptor is ready.  A signal that comes
+ * while descriptors are ready is counted all the same, so that a busy
+ * connection does not hide it.  timeout_ms 0 is a look that does not wait, a
+ * negative one waits without end.
  */
 int osw_interrupt_poll(struct pollfd *fds, nfds_t count, int timeout_ms);
 

@@ -5,6 +5,7 @@
 #ifndef OSW_OPTIONS_H
 #define OSW_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -29,11 +30,11 @@ enum osw_durability {
 /* Strings point into argv. */
 struct osw_options {
     enum osw_verb verb;
-    const char *sweep;    /* NULL: all enabled ones */
-    int64_t window_ms;    /* -1: as defined */
+    const char *sweep;     /* NULL: all enabled ones */
+    int64_t window_ms;     /* -1: as defined */
     int64_t time_limit_ms; /* soft stop */
     int64_t hard_limit_ms; /* hard stop */
-    int64_t max_orders;   /* 0: no limit */
+    int64_t max_orders;    /* 0: no limit */
     int batch_size;
     int limit; /* rows a dry run lists */
     enum osw_durability durability;
@@ -43,8 +44,10 @@ struct osw_options {
     bool fail_if_busy;
     bool lock;
     bool print; /* migrate --print */
-    bool help;
+    bool help;  /* this and the next three: answer and leave */
     bool version;
+    bool list_options;
+    bool list_exit_codes;
     const char *dbname; /* connection: NULL leaves it to libpq */
     const char *host;
     const char *port;
@@ -52,10 +55,11 @@ struct osw_options {
 };
 
 /*
- * Parse argv (permuting it as getopt_long does) into *options, starting from
- * the defaults.  Returns false with a usage error; *options is then not to be
+ * Parse argv into *options, starting from the defaults; verb and options come
+ * in any order.  Returns false with a usage error; *options is then not to be
  * used.  Combinations that make no sense are refused here, before anything is
- * connected.
+ * connected.  The first of --help and its like ends the parsing.  Uses getopt,
+ * whose state is global.
  */
 bool osw_options_parse(int argc,
                        char **argv,
@@ -66,8 +70,8 @@ bool osw_options_parse(int argc,
 void osw_options_help(FILE *out);
 
 /*
- * Write the table for tests and completion, a line an option:
- * --name, tab, short letter or -, tab, argument or -.
+ * Write the table for tests and completion, a line an option: --name, tab,
+ * short letter or -, tab, argument or -.  The hidden ones are left out.
  */
 void osw_options_list(FILE *out);
 

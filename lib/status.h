@@ -8,6 +8,8 @@
 #define OSW_STATUS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 
 /* What the process tells its caller; documented in README and man page. */
 enum osw_exit {
@@ -30,6 +32,9 @@ struct osw_exit_row {
 /* The table of exit codes in order of gravity; *count gets its length. */
 const struct osw_exit_row *osw_exit_table(unsigned *count);
 
+/* Write the table for tests, a line a code: code, tab, meaning. */
+void osw_exit_list(FILE *out);
+
 /* The graver of two exit codes, for a run that swept several definitions. */
 enum osw_exit osw_exit_graver(enum osw_exit a, enum osw_exit b);
 
@@ -45,13 +50,16 @@ struct osw_error {
     char hint[512];
 };
 
-#define OSW_ERROR_INIT {OSW_EXIT_OK, "", "", ""}
+#define OSW_ERROR_INIT                                                         \
+    {                                                                          \
+        OSW_EXIT_OK, "", "", ""                                                \
+    }
 
 /*
  * Fill error: exit code, and a printf-formatted message.  Line breaks and
  * other control characters become blanks, so that it stays one line.  Clears
- * sqlstate and hint.  Always returns false, so that a failing function can
- * say "return osw_error_set(...)".
+ * sqlstate and hint; the arguments may be texts of the same error.  Always
+ * returns false: a failing function can say "return osw_error_set(...)".
  */
 bool osw_error_set(struct osw_error *error,
                    enum osw_exit exit,
@@ -64,8 +72,9 @@ bool osw_error_hint(struct osw_error *error, const char *format, ...)
 
 /*
  * Copy text into a field of size bytes as one line: control characters become
- * blanks, trailing blanks go, a text that does not fit ends in "...".
+ * blanks, trailing blanks go, a text that does not fit ends in "...", never
+ * within a UTF-8 character.  Field and text may be the same.
  */
-void osw_one_line(char *field, unsigned size, const char *text);
+void osw_one_line(char *field, size_t size, const char *text);
 
 #endif

@@ -1,0 +1,144 @@
+#include "status.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* Room beyond a field, so that osw_one_line sees that a text was too long. */
+#define CUT_MARGIN 8
+
+/*
+ * In order of gravity: what the next run mends by itself, then what somebody
+ * must look at, then what kept the run from doing its work at all.
+ */
+static const struct osw_exit_row exit_rows[] = {
+    {OSW_EXIT_OK,
+     "done; also nothing due, lock busy, time limit reached with a rest left"},
+    {OSW_EXIT_TEMPORARY,
+     "stopped by a signal; lock busy, with --fail-if-busy or a dead holder"},
+    {OSW_EXIT_PARTIAL, "finished, but some orders failed or are unknown"},
+    {OSW_EXIT_IO, "the report could not be written"},
+    {OSW_EXIT_UNAVAILABLE, "database unreachable, lost, or not a primary"},
+    {OSW_EXIT_CONFIG,
+     "schema or definition missing or mismatched, or unknown sweep"},
+    {OSW_EXIT_USAGE, "wrong usage"},
+    {OSW_EXIT_INTERNAL, "internal error"},
+};
+
+#define EXIT_ROWS (sizeof exit_rows / sizeof exit_rows[0])
+
+const struct osw_exit_row *
+osw_exit_table(unsigned *count)
+{
+    *count = EXIT_ROWS;
+    return exit_rows;
+}
+
+void
+osw_exit_list(FILE *out)
+{
+    for (size_t i = 0; i < EXIT_ROWS; i++) {
+        (void)fprintf(
+            out, "%d\t%s\n", (int)exit_rows[i].code, exit_rows[i].meaning);
+    }
+}
+
+/* A code that is not in the table is a fault of ours, hence the gravest. */
+static size_t
+exit_gravity(enum osw_exit code)
+{
+    size_t i = 0;
+
+    while (i < EXIT_ROWS && exit_rows[i].code != code) {
+        i++;
+    }
+    return i;
+}
+
+enum osw_exit
+osw_exit_graver(enum osw_exit a, enum osw_exit b)
+{
+    return exit_gravity(a) >= exit_gravity(b) ? a : b;
+}
+
+static bool
+is_control(char c)
+{
+    unsigned char byte = (unsigned char)c;
+
+    return byte < 0x20 || byte == 0x7f;
+}
+
+/* The longest length up to limit at which no UTF-8 character is cut. */
+static size_t
+whole_characters(const char *text, size_t limit)
+{
+    while (limit > 0 && ((unsigned char)text[limit] & 0xc0U) == 0x80U) {
+        limit--;
+    }
+    return limit;
+}
+
+void
+osw_one_line(char *field, size_t size, const char *text)
+{
+    static const char dots[] = "...";
+    size_t length = strlen(text);
+    bool cut = false;
+
+    if (size == 0) {
+        return;
+    }
+    while (length > 0 &&
+           (is_control(text[length - 1]) || text[length - 1] == ' ')) {
+        length--;
+    }
+    if (length >= size) {
+        cut = size > sizeof dots;
+        length = whole_characters(text, size - (cut ? sizeof dots : 1));
+    }
+    for (size_t i = 0; i < length; i++) {
+        field[i] = text[i];
+        if (is_control(field[i])) {
+            field[i] = ' ';
+        }
+    }
+    field[length] = '\0';
+    if (cut) {
+        memcpy(field + length, dots, sizeof dots);
+    }
+}
+
+bool
+osw_error_set(struct osw_error *error,
+              enum osw_exit exit,
+              const char *format,
+              ...)
+{
+    /* Formatted apart: an argument may be a text of this very error. */
+    char text[sizeof error->message + CUT_MARGIN];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+
+    error->exit = exit;
+    error->sqlstate[0] = '\0';
+    error->hint[0] = '\0';
+    osw_one_line(error->message, sizeof error->message, text);
+    return false;
+}
+
+bool
+osw_error_hint(struct osw_error *error, const char *format, ...)
+{
+    char text[sizeof error->hint + CUT_MARGIN];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+
+    osw_one_line(error->hint, sizeof error->hint, text);
+    return false;
+}

@@ -1,0 +1,214 @@
+/* status: table of exit codes, and texts that stay one line. */
+#include "status.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* From mild to grave; the documented numbers. */
+static const int gravity[] = {0, 75, 1, 74, 69, 78, 64, 70};
+
+#define CODES (sizeof gravity / sizeof gravity[0])
+
+static void
+table_lists_each_code_by_gravity(void **state)
+{
+    unsigned count = 0;
+    const struct osw_exit_row *table = osw_exit_table(&count);
+
+    (void)state;
+    assert_int_equal(count, CODES);
+    for (unsigned i = 0; i < count; i++) {
+        assert_int_equal(table[i].code, gravity[i]);
+        assert_true(strlen(table[i].meaning) > 0);
+    }
+}
+
+static void
+graver_follows_the_table(void **state)
+{
+    (void)state;
+    for (size_t a = 0; a < CODES; a++) {
+        for (size_t b = 0; b < CODES; b++) {
+            assert_int_equal(osw_exit_graver((enum osw_exit)gravity[a],
+                                             (enum osw_exit)gravity[b]),
+                             gravity[a > b ? a : b]);
+        }
+    }
+}
+
+static void
+a_code_beyond_the_table_is_gravest(void **state)
+{
+    (void)state;
+    assert_int_equal(osw_exit_graver((enum osw_exit)99, OSW_EXIT_INTERNAL), 99);
+    assert_int_equal(osw_exit_graver(OSW_EXIT_INTERNAL, (enum osw_exit)99), 99);
+}
+
+static void
+list_is_code_tab_meaning(void **state)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(out);
+    osw_exit_list(out);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(text, "\n64\twrong usage\n"));
+    assert_non_null(strstr(text, "\n70\tinternal error\n"));
+    free(text);
+}
+
+static void
+error_set_fills_and_clears(void **state)
+{
+    struct osw_error error = {OSW_EXIT_OK, "42601", "old", "old hint"};
+
+    (void)state;
+    assert_false(osw_error_set(&error, OSW_EXIT_CONFIG, "no %s", "schema"));
+    assert_int_equal(error.exit, OSW_EXIT_CONFIG);
+    assert_string_equal(error.sqlstate, "");
+    assert_string_equal(error.message, "no schema");
+    assert_string_equal(error.hint, "");
+
+    assert_false(osw_error_hint(&error, "run %s", "migrate"));
+    assert_string_equal(error.message, "no schema");
+    assert_string_equal(error.hint, "run migrate");
+}
+
+static void
+error_may_quote_itself(void **state)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    (void)state;
+    (void)osw_error_set(&error, OSW_EXIT_CONFIG, "inner");
+    (void)osw_error_hint(&error, "hint");
+    (void)osw_error_set(
+        &error, OSW_EXIT_CONFIG, "outer: %s, %s", error.message, error.hint);
+    assert_string_equal(error.message, "outer: inner, hint");
+}
+
+static void
+error_texts_stay_one_line(void **state)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    (void)state;
+    (void)osw_error_set(&error, OSW_EXIT_CONFIG, "a\nb\tc\x1b[31m\r\n");
+    assert_string_equal(error.message, "a b c [31m");
+    (void)osw_error_hint(&error, "x\ny\n");
+    assert_string_equal(error.hint, "x y");
+}
+
+static void
+long_error_texts_end_in_dots(void **state)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+    char text[3000];
+
+    (void)state;
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+
+    (void)osw_error_set(&error, OSW_EXIT_CONFIG, "%s", text);
+    assert_int_equal(strlen(error.message), sizeof error.message - 1);
+    assert_string_equal(error.message + sizeof error.message - 5, "x...");
+    (void)osw_error_hint(&error, "%s", text);
+    assert_int_equal(strlen(error.hint), sizeof error.hint - 1);
+    assert_string_equal(error.hint + sizeof error.hint - 5, "x...");
+
+    /* The longest text that fits whole. */
+    text[sizeof error.message - 1] = '\0';
+    (void)osw_error_set(&error, OSW_EXIT_CONFIG, "%s", text);
+    assert_string_equal(error.message, text);
+}
+
+struct line_case {
+    size_t size;
+    const char *text;
+    const char *expected;
+};
+
+static void
+one_line_cuts_and_cleans(void **state)
+{
+    static const struct line_case cases[] = {
+        {10, "", ""},
+        {10, "   ", ""},
+        {10, "\n", ""},
+        {10, " a ", " a"},
+        {10, "123456789", "123456789"},
+        {10, "1234567890", "123456..."},
+        {10, "123456789   \n", "123456789"},
+        {10, "\x01\x1f\x7f!", "   !"},
+        {5, "12345", "1..."},
+        {4, "1234", "123"},
+        {1, "1234", ""},
+        /* Two bytes a letter; none is cut in half. */
+        {10,
+         "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f",
+         "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f"},
+        {10,
+         "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f!!",
+         "\xc3\xa4\xc3\xb6\xc3\xbc..."},
+        {10, "!\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f!", "!\xc3\xa4\xc3\xb6..."},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char field[16];
+
+        memset(field, '#', sizeof field);
+        osw_one_line(field, cases[i].size, cases[i].text);
+        assert_string_equal(field, cases[i].expected);
+        assert_int_equal(field[cases[i].size], '#');
+    }
+}
+
+static void
+one_line_leaves_a_field_of_no_size(void **state)
+{
+    char field[] = "#";
+
+    (void)state;
+    osw_one_line(field, 0, "text");
+    assert_string_equal(field, "#");
+}
+
+static void
+one_line_works_in_place(void **state)
+{
+    char field[] = "a\nb\n";
+
+    (void)state;
+    osw_one_line(field, sizeof field, field);
+    assert_string_equal(field, "a b");
+}
+
+int
+main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(table_lists_each_code_by_gravity),
+        cmocka_unit_test(graver_follows_the_table),
+        cmocka_unit_test(a_code_beyond_the_table_is_gravest),
+        cmocka_unit_test(list_is_code_tab_meaning),
+        cmocka_unit_test(error_set_fills_and_clears),
+        cmocka_unit_test(error_may_quote_itself),
+        cmocka_unit_test(error_texts_stay_one_line),
+        cmocka_unit_test(long_error_texts_end_in_dots),
+        cmocka_unit_test(one_line_cuts_and_cleans),
+        cmocka_unit_test(one_line_leaves_a_field_of_no_size),
+        cmocka_unit_test(one_line_works_in_place),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
