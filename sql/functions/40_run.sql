@@ -52,11 +52,12 @@ COMMENT ON FUNCTION order_sweep.probe IS
 
 CREATE OR REPLACE FUNCTION order_sweep.calls_of(sweep text)
 RETURNS TABLE (batch_call text, newest_call text, cancel_call text,
-               fail_call text)
+               fail_call text, keys integer)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT s.batch_call, s.newest_call, s.cancel_call, s.fail_call
+    SELECT s.batch_call, s.newest_call, s.cancel_call, s.fail_call,
+           cardinality(s.key)
       FROM order_sweep.sweep s WHERE s.name = $1 AND NOT s.paused
 $$;
 COMMENT ON FUNCTION order_sweep.calls_of IS

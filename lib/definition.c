@@ -1,0 +1,77 @@
+#include "definition.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sql_text.h"
+
+/* The prepared names are reused by the next sweep on the same connection. */
+static const char deallocate_text[] = "DEALLOCATE ALL";
+
+static bool
+forget_prepared(struct osw_pg *pg, int64_t deadline_ms, struct osw_error *error)
+{
+    const struct osw_pg_statement statement = {NULL, deallocate_text, 0};
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    bool done =
+        osw_pg_query(pg, &statement, NULL, -1, deadline_ms, &answer, error);
+
+    osw_pg_answer_clear(&answer);
+    return done;
+}
+
+static void
+fill(struct osw_definition *definition)
+{
+    const struct osw_pg_answer *texts = &definition->texts;
+    int keys = (int)osw_pg_number(texts, 0, 4);
+
+    definition->key_columns = keys;
+    definition->batch.name = "batch";
+    definition->batch.text = osw_pg_value(texts, 0, 0);
+    definition->batch.parameters = keys + 3; /* window, clock, key, limit */
+    definition->newest.text = osw_pg_value(texts, 0, 1);
+    definition->newest.parameters = 2; /* window, limit */
+    definition->cancel.name = "cancel";
+    definition->cancel.text = osw_pg_value(texts, 0, 2);
+    definition->cancel.parameters = keys + 2; /* key, window, run */
+    definition->fail.text = osw_pg_value(texts, 0, 3);
+    definition->fail.parameters = keys + 3; /* key, state, message, counts */
+}
+
+bool
+osw_definition_load(struct osw_pg *pg,
+                    const char *sweep,
+                    int64_t deadline_ms,
+                    struct osw_definition *definition,
+                    struct osw_error *error)
+{
+    const struct osw_pg_statement statement = {NULL, osw_sql_calls, 1};
+    const char *values[] = {sweep};
+
+    memset(definition, 0, sizeof(*definition));
+    if (!forget_prepared(pg, deadline_ms, error) ||
+        !osw_pg_query(pg,
+                      &statement,
+                      values,
+                      5,
+                      deadline_ms,
+                      &definition->texts,
+                      error)) {
+        return false;
+    }
+    if (definition->texts.rows != 1) {
+        osw_definition_clear(definition);
+        return osw_error_set(error,
+                             OSW_EXIT_CONFIG,
+                             "the sweep was paused or undefined meanwhile");
+    }
+    fill(definition);
+    return true;
+}
+
+void
+osw_definition_clear(struct osw_definition *definition)
+{
+    osw_pg_answer_clear(&definition->texts);
+}

@@ -1,0 +1,566 @@
+#include "pg.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <libpq-fe.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bsd/stdlib.h>
+#include <bsd/string.h>
+
+#include "clock.h"
+#include "interrupt.h"
+#include "log.h"
+
+#define OLDEST_SERVER 140000
+#define CONNECT_TOTAL_S 10
+#define CONNECT_HOST_S 5
+
+struct osw_pg {
+    PGconn *conn;
+    int in_flight;                /* segments synced and not answered */
+    struct osw_pg_answer partial; /* of the segment being read */
+};
+
+/*
+ * libpq tells a text that may have several lines; the first is the primary
+ * message, after a severity that our log has its own word for.
+ */
+static void
+fill_from_text(struct osw_error *error, enum osw_exit exit, const char *text)
+{
+    const char *start = text;
+
+    if (strncmp(start, "FATAL:  ", 8) == 0 ||
+        strncmp(start, "ERROR:  ", 8) == 0) {
+        start += 8;
+    }
+    osw_error_set(error, exit, "%s", start);
+}
+
+static bool
+lost(struct osw_pg *pg, struct osw_error *error)
+{
+    fill_from_text(error, OSW_EXIT_UNAVAILABLE, PQerrorMessage(pg->conn));
+    return false;
+}
+
+static void
+fill_from_result(struct osw_error *error, const PGresult *result)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
+
+    if (message != NULL) {
+        osw_error_set(error, OSW_EXIT_INTERNAL, "%s", message);
+    } else {
+        fill_from_text(error,
+                       OSW_EXIT_UNAVAILABLE,
+                       PQresultErrorMessage(result));
+    }
+    if (state != NULL) {
+        osw_one_line(error->sqlstate, sizeof(error->sqlstate), state);
+    }
+    if (hint != NULL) {
+        osw_error_hint(error, "%s", hint);
+    }
+}
+
+static void
+log_notice(void *unused, const PGresult *result)
+{
+    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+
+    (void)unused;
+    if (message != NULL) {
+        osw_log(OSW_LOG_DEBUG, "server: %s", message);
+    }
+}
+
+/* The time for one host, so that all of the list fit into the whole. */
+static int
+seconds_per_host(const char *hosts)
+{
+    int count = 1;
+    int seconds = CONNECT_HOST_S;
+
+    for (; hosts != NULL && *hosts != '\0'; hosts++) {
+        count += *hosts == ',' ? 1 : 0;
+    }
+    if (count * seconds > CONNECT_TOTAL_S) {
+        seconds = CONNECT_TOTAL_S / count;
+    }
+    return seconds < 2 ? 2 : seconds; /* libpq takes 1 as 2 */
+}
+
+/*
+ * The hosts that libpq will try, as far as they can be known before it reads
+ * a service file.
+ */
+static const char *
+hosts_of(const struct osw_pg_target *target, PQconninfoOption *parsed)
+{
+    PQconninfoOption *option = NULL;
+
+    if (target->host != NULL) {
+        return target->host;
+    }
+    for (option = parsed; option != NULL && option->keyword != NULL; option++) {
+        if (strcmp(option->keyword, "host") == 0 && option->val != NULL) {
+            return option->val;
+        }
+    }
+    return getenv("PGHOST");
+}
+
+static bool
+is_conninfo(const char *dbname)
+{
+    return dbname != NULL && (strchr(dbname, '=') != NULL ||
+                              strncmp(dbname, "postgresql://", 13) == 0 ||
+                              strncmp(dbname, "postgres://", 11) == 0);
+}
+
+static PGconn *
+start(const struct osw_pg_target *target,
+      const char *timeout,
+      const char *hosts_dbname)
+{
+    /* Later entries win; those before dbname are defaults for what a
+     * connection string or the environment does not say. */
+    const char *keywords[] = {"fallback_application_name",
+                              "connect_timeout",
+                              "keepalives_idle",
+                              "keepalives_interval",
+                              "keepalives_count",
+                              "tcp_user_timeout",
+                              "dbname",
+                              "host",
+                              "port",
+                              "user",
+                              "target_session_attrs",
+                              "client_encoding",
+                              NULL};
+    const char *values[] = {"order-sweep",
+                            timeout,
+                            "10",
+                            "5",
+                            "3",
+                            "25000",
+                            hosts_dbname,
+                            target->host,
+                            target->port,
+                            target->user,
+                            target->primary ? "read-write" : "any",
+                            "UTF8",
+                            NULL};
+
+    return PQconnectdbParams(keywords, values, 1);
+}
+
+static bool
+check_server(struct osw_pg *pg, struct osw_error *error)
+{
+    int version = PQserverVersion(pg->conn);
+
+    if (version < OLDEST_SERVER) {
+        osw_error_set(error,
+                      OSW_EXIT_CONFIG,
+                      "the server is PostgreSQL %d; order-sweep needs %d or "
+                      "newer",
+                      version / 10000,
+                      OLDEST_SERVER / 10000);
+        return false;
+    }
+    if (PQsetnonblocking(pg->conn, 1) != 0 ||
+        PQenterPipelineMode(pg->conn) != 1) {
+        return lost(pg, error);
+    }
+    return true;
+}
+
+bool
+osw_pg_connect(struct osw_pg **pg,
+               const struct osw_pg_target *target,
+               struct osw_error *error)
+{
+    PQconninfoOption *parsed = NULL;
+    char *complaint = NULL;
+    char timeout[16];
+    struct osw_pg *opened = NULL;
+
+    *pg = NULL;
+    if (is_conninfo(target->dbname)) {
+        parsed = PQconninfoParse(target->dbname, &complaint);
+        if (parsed == NULL) {
+            osw_error_set(error,
+                          OSW_EXIT_USAGE,
+                          "--dbname: %s",
+                          complaint != NULL ? complaint : "out of memory");
+            PQfreemem(complaint);
+            return false;
+        }
+    }
+    (void)snprintf(timeout,
+                   sizeof(timeout),
+                   "%d",
+                   seconds_per_host(hosts_of(target, parsed)));
+    PQconninfoFree(parsed);
+
+    opened = calloc(1, sizeof(*opened));
+    if (opened == NULL) {
+        return osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
+    }
+    opened->conn = start(target, timeout, target->dbname);
+    if (PQstatus(opened->conn) != CONNECTION_OK) {
+        (void)lost(opened, error);
+        osw_pg_close(opened);
+        return false;
+    }
+    (void)PQsetNoticeReceiver(opened->conn, log_notice, NULL);
+    if (!check_server(opened, error)) {
+        osw_pg_close(opened);
+        return false;
+    }
+    *pg = opened;
+    return true;
+}
+
+void
+osw_pg_close(struct osw_pg *pg)
+{
+    if (pg != NULL) {
+        osw_pg_answer_clear(&pg->partial);
+        PQfinish(pg->conn);
+        free(pg);
+    }
+}
+
+bool
+osw_pg_is_pooled(const struct osw_pg *pg, int server_pid)
+{
+    return PQbackendPID(pg->conn) != server_pid;
+}
+
+bool
+osw_pg_queue(struct osw_pg *pg,
+             const struct osw_pg_statement *statement,
+             const char *const *values,
+             struct osw_error *error)
+{
+    int sent = 0;
+
+    if (statement->name != NULL) {
+        sent = PQsendQueryPrepared(pg->conn,
+                                   statement->name,
+                                   statement->parameters,
+                                   values,
+                                   NULL,
+                                   NULL,
+                                   0);
+    } else {
+        sent = PQsendQueryParams(pg->conn,
+                                 statement->text,
+                                 statement->parameters,
+                                 NULL,
+                                 values,
+                                 NULL,
+                                 NULL,
+                                 0);
+    }
+    return sent == 1 ? true : lost(pg, error);
+}
+
+bool
+osw_pg_prepare(struct osw_pg *pg,
+               const struct osw_pg_statement *statement,
+               struct osw_error *error)
+{
+    int sent = PQsendPrepare(pg->conn,
+                             statement->name,
+                             statement->text,
+                             statement->parameters,
+                             NULL);
+
+    return sent == 1 ? true : lost(pg, error);
+}
+
+bool
+osw_pg_sync(struct osw_pg *pg, struct osw_error *error)
+{
+    if (PQpipelineSync(pg->conn) != 1) {
+        return lost(pg, error);
+    }
+    pg->in_flight++;
+    return true;
+}
+
+/* Take one result of the segment being read; true if it was the segment's end. */
+static bool
+take(struct osw_pg *pg, PGresult *result)
+{
+    struct osw_pg_answer *partial = &pg->partial;
+
+    switch (PQresultStatus(result)) {
+    case PGRES_PIPELINE_SYNC:
+        PQclear(result);
+        return true;
+    case PGRES_TUPLES_OK:
+        PQclear(partial->result);
+        partial->result = result;
+        partial->rows = PQntuples(result);
+        partial->columns = PQnfields(result);
+        return false;
+    case PGRES_FATAL_ERROR:
+        if (partial->error.message[0] == '\0') {
+            fill_from_result(&partial->error, result);
+        }
+        PQclear(result);
+        return false;
+    case PGRES_EMPTY_QUERY:
+    case PGRES_COMMAND_OK:
+    case PGRES_COPY_OUT:
+    case PGRES_COPY_IN:
+    case PGRES_BAD_RESPONSE:
+    case PGRES_NONFATAL_ERROR:
+    case PGRES_COPY_BOTH:
+    case PGRES_SINGLE_TUPLE:
+    case PGRES_PIPELINE_ABORTED:
+        PQclear(result);
+        return false;
+    }
+    PQclear(result);
+    return false;
+}
+
+/*
+ * The answer counts only now, at its sync: an error at the commit arrives
+ * after the rows.
+ */
+static void
+hand_over(struct osw_pg *pg, struct osw_pg_answer *answer)
+{
+    *answer = pg->partial;
+    memset(&pg->partial, 0, sizeof(pg->partial));
+    answer->ok = answer->error.message[0] == '\0';
+    if (!answer->ok) {
+        PQclear(answer->result);
+        answer->result = NULL;
+        answer->rows = 0;
+        answer->columns = 0;
+    }
+    pg->in_flight--;
+}
+
+/* Read what has arrived, up to the end of a segment. */
+static bool
+read_segment(struct osw_pg *pg, struct osw_pg_answer *answer)
+{
+    PGresult *result = NULL;
+    int nothing = 0;
+
+    /* NULL stands between the statements of a segment; on a connection that
+     * is lost it comes for ever. */
+    while (nothing < 2 &&
+           (PQstatus(pg->conn) != CONNECTION_OK || PQisBusy(pg->conn) == 0)) {
+        result = PQgetResult(pg->conn);
+        if (result == NULL) {
+            nothing++;
+        } else if (take(pg, result)) {
+            hand_over(pg, answer);
+            return true;
+        } else {
+            nothing = 0;
+        }
+    }
+    return false;
+}
+
+static enum osw_pg_event
+report_loss(struct osw_pg *pg, struct osw_pg_answer *answer)
+{
+    if (pg->partial.error.message[0] != '\0') {
+        answer->error = pg->partial.error;
+        answer->error.exit = OSW_EXIT_UNAVAILABLE;
+    } else {
+        (void)lost(pg, &answer->error);
+    }
+    return OSW_PG_LOST;
+}
+
+enum osw_pg_event
+osw_pg_wait(struct osw_pg *pg,
+            int64_t deadline_ms,
+            struct osw_pg_answer *answer)
+{
+    struct pollfd fd = {-1, 0, 0};
+    int unsent = 0;
+    int ready = 0;
+
+    for (;;) {
+        /* Reads while it writes: with both socket buffers full, a client
+         * that only writes and a server that only answers wait for ever. */
+        unsent = PQflush(pg->conn);
+        if (pg->in_flight > 0 && read_segment(pg, answer)) {
+            return OSW_PG_ANSWERED;
+        }
+        if (PQstatus(pg->conn) != CONNECTION_OK) {
+            return report_loss(pg, answer);
+        }
+        fd.fd = PQsocket(pg->conn);
+        fd.events = (short)(POLLIN | (unsent > 0 ? POLLOUT : 0));
+        ready = osw_interrupt_poll(&fd, 1, osw_clock_left_ms(deadline_ms));
+        if (ready < 0) {
+            return errno == EINTR ? OSW_PG_INTERRUPTED : OSW_PG_LOST;
+        }
+        if (ready == 0) {
+            return OSW_PG_TIMED_OUT;
+        }
+        if ((fd.revents & ~POLLOUT) != 0) {
+            (void)PQconsumeInput(pg->conn); /* a failure shows in the status */
+        }
+    }
+}
+
+static bool
+wait_for_query(struct osw_pg *pg,
+               int64_t deadline_ms,
+               struct osw_pg_answer *answer,
+               struct osw_error *error)
+{
+    enum osw_pg_event event = OSW_PG_INTERRUPTED;
+
+    while (event == OSW_PG_INTERRUPTED) {
+        event = osw_pg_wait(pg, deadline_ms, answer);
+    }
+    switch (event) {
+    case OSW_PG_ANSWERED:
+    case OSW_PG_INTERRUPTED:
+        break;
+    case OSW_PG_TIMED_OUT:
+        return osw_error_set(error,
+                             OSW_EXIT_UNAVAILABLE,
+                             "no answer from the server in time");
+    case OSW_PG_LOST:
+        *error = answer->error;
+        return false;
+    }
+    if (!answer->ok) {
+        *error = answer->error;
+        osw_pg_answer_clear(answer);
+        return false;
+    }
+    return true;
+}
+
+bool
+osw_pg_query(struct osw_pg *pg,
+             const struct osw_pg_statement *statement,
+             const char *const *values,
+             int columns,
+             int64_t deadline_ms,
+             struct osw_pg_answer *answer,
+             struct osw_error *error)
+{
+    if (!osw_pg_queue(pg, statement, values, error) ||
+        !osw_pg_sync(pg, error) ||
+        !wait_for_query(pg, deadline_ms, answer, error)) {
+        return false;
+    }
+    if (columns >= 0 && answer->columns != columns) {
+        osw_error_set(error,
+                      OSW_EXIT_CONFIG,
+                      "the schema answers %d columns where %d are expected",
+                      answer->columns,
+                      columns);
+        osw_pg_answer_clear(answer);
+        return false;
+    }
+    return true;
+}
+
+bool
+osw_pg_script(struct osw_pg *pg, const char *text, struct osw_error *error)
+{
+    PGresult *result = NULL;
+    bool done = false;
+
+    if (PQexitPipelineMode(pg->conn) != 1 ||
+        PQsetnonblocking(pg->conn, 0) != 0) {
+        return lost(pg, error);
+    }
+    result = PQexec(pg->conn, text);
+    switch (PQresultStatus(result)) {
+    case PGRES_COMMAND_OK:
+    case PGRES_TUPLES_OK:
+    case PGRES_EMPTY_QUERY:
+        done = true;
+        break;
+    case PGRES_COPY_OUT:
+    case PGRES_COPY_IN:
+    case PGRES_BAD_RESPONSE:
+    case PGRES_NONFATAL_ERROR:
+    case PGRES_FATAL_ERROR:
+    case PGRES_COPY_BOTH:
+    case PGRES_SINGLE_TUPLE:
+    case PGRES_PIPELINE_SYNC:
+    case PGRES_PIPELINE_ABORTED:
+        fill_from_result(error, result);
+        break;
+    }
+    PQclear(result);
+    if (PQsetnonblocking(pg->conn, 1) != 0 ||
+        PQenterPipelineMode(pg->conn) != 1) {
+        return done ? lost(pg, error) : false;
+    }
+    return done;
+}
+
+void
+osw_pg_cancel(struct osw_pg *pg)
+{
+    char ignored[256];
+    PGcancel *cancel = PQgetCancel(pg->conn);
+
+    if (cancel != NULL) {
+        (void)PQcancel(cancel, ignored, (int)sizeof(ignored));
+        PQfreeCancel(cancel);
+    }
+}
+
+const char *
+osw_pg_value(const struct osw_pg_answer *answer, int row, int column)
+{
+    const PGresult *result = answer->result;
+
+    if (PQgetisnull(result, row, column) != 0) {
+        return NULL;
+    }
+    return PQgetvalue(result, row, column);
+}
+
+bool
+osw_pg_is_true(const struct osw_pg_answer *answer, int row, int column)
+{
+    const char *value = osw_pg_value(answer, row, column);
+
+    return value != NULL && strcmp(value, "t") == 0;
+}
+
+int64_t
+osw_pg_number(const struct osw_pg_answer *answer, int row, int column)
+{
+    const char *value = osw_pg_value(answer, row, column);
+
+    return value == NULL ? 0 : strtoimax(value, NULL, 10);
+}
+
+void
+osw_pg_answer_clear(struct osw_pg_answer *answer)
+{
+    PQclear(answer->result);
+    memset(answer, 0, sizeof(*answer));
+}

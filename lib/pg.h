@@ -1,0 +1,145 @@
+/*
+ * pg: the one place that talks to libpq.
+ *
+ * A connection works in pipeline mode.  Statements are queued, a sync ends a
+ * segment, and each segment is one implicit transaction: its answer arrives
+ * once that transaction is committed or rolled back, in the order of the
+ * syncs.  All waiting is bounded by an absolute deadline and ends early on a
+ * signal.
+ */
+#ifndef OSW_PG_H
+#define OSW_PG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "status.h"
+
+struct osw_pg;
+
+/* Where to connect; NULL leaves a part to libpq (PG* variables, services). */
+struct osw_pg_target {
+    const char *dbname; /* may be a whole connection string */
+    const char *host;
+    const char *port;
+    const char *user;
+    bool primary; /* accept only a server that takes writes */
+};
+
+/*
+ * A statement: its text and, where it is to be prepared once and then
+ * executed by name, that name.  Texts must outlive the connection.
+ */
+struct osw_pg_statement {
+    const char *name; /* NULL: parsed anew each time */
+    const char *text;
+    int parameters;
+};
+
+/*
+ * What a segment brought back: the rows of its last statement, or an error.
+ * sqlstate is "" in an answer without error, and in an error that did not
+ * come from the server.
+ */
+struct osw_pg_answer {
+    bool ok;
+    int rows;
+    int columns;
+    void *result; /* libpq's, owned by the answer */
+    struct osw_error error;
+};
+
+#define OSW_PG_ANSWER_INIT {false, 0, 0, NULL, OSW_ERROR_INIT}
+
+enum osw_pg_event {
+    OSW_PG_ANSWERED,    /* *answer is filled; clear it after use */
+    OSW_PG_TIMED_OUT,   /* the deadline passed first */
+    OSW_PG_INTERRUPTED, /* a signal came first */
+    OSW_PG_LOST,        /* the connection is gone; nothing more will come */
+};
+
+/*
+ * Connect and enter pipeline mode.  At most 5 s a host, about 10 s in all.
+ * On success *pg is to be closed by the caller; on failure it is NULL and the
+ * error has exit code OSW_EXIT_UNAVAILABLE (or OSW_EXIT_CONFIG for a
+ * connection string that is no such thing or a server that is too old).
+ */
+bool osw_pg_connect(struct osw_pg **pg,
+                    const struct osw_pg_target *target,
+                    struct osw_error *error);
+
+/* Close and free; NULL is allowed.  What is in flight is left to the server. */
+void osw_pg_close(struct osw_pg *pg);
+
+/*
+ * True if someone stands between: the process id that the server told at the
+ * start is not server_pid, which a statement of ours was answered from.
+ */
+bool osw_pg_is_pooled(const struct osw_pg *pg, int server_pid);
+
+/*
+ * Queue a statement with text parameters (NULL is SQL NULL).  Nothing is
+ * answered before osw_pg_sync.  False if the connection is lost.
+ */
+bool osw_pg_queue(struct osw_pg *pg,
+                  const struct osw_pg_statement *statement,
+                  const char *const *values,
+                  struct osw_error *error);
+
+/* Queue the preparation of a named statement. */
+bool osw_pg_prepare(struct osw_pg *pg,
+                    const struct osw_pg_statement *statement,
+                    struct osw_error *error);
+
+/* End the segment: what was queued since the last sync is one transaction. */
+bool osw_pg_sync(struct osw_pg *pg, struct osw_error *error);
+
+/*
+ * Send what is queued and wait for the answer of the oldest segment that has
+ * none yet.  After OSW_PG_LOST the answer's error says what was last heard.
+ */
+enum osw_pg_event osw_pg_wait(struct osw_pg *pg,
+                              int64_t deadline_ms,
+                              struct osw_pg_answer *answer);
+
+/*
+ * Queue, sync and wait: one statement, one answer, whatever signals come.
+ * Only with no other segment in flight.  An error of the server, a lost
+ * connection and a passed deadline are all returned as false with the error
+ * filled; *answer is then empty.  A true answer has exactly the given number
+ * of columns (-1: any).
+ */
+bool osw_pg_query(struct osw_pg *pg,
+                  const struct osw_pg_statement *statement,
+                  const char *const *values,
+                  int columns,
+                  int64_t deadline_ms,
+                  struct osw_pg_answer *answer,
+                  struct osw_error *error);
+
+/*
+ * Run a script of several statements without parameters, outside of pipeline
+ * mode, as one request: for migrations.  Waits without limit.
+ */
+bool osw_pg_script(struct osw_pg *pg,
+                   const char *text,
+                   struct osw_error *error);
+
+/* Ask the server to cancel what it is executing.  Waits for the request only. */
+void osw_pg_cancel(struct osw_pg *pg);
+
+/* A value of an answer as text; NULL for SQL NULL.  Owned by the answer. */
+const char *
+osw_pg_value(const struct osw_pg_answer *answer, int row, int column);
+
+/* A value that is a boolean; SQL NULL is false. */
+bool osw_pg_is_true(const struct osw_pg_answer *answer, int row, int column);
+
+/* A value that is a whole number; SQL NULL is 0. */
+int64_t
+osw_pg_number(const struct osw_pg_answer *answer, int row, int column);
+
+/* Free what the answer holds and make it empty. */
+void osw_pg_answer_clear(struct osw_pg_answer *answer);
+
+#endif

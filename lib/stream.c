@@ -1,0 +1,263 @@
+#include "stream.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interrupt.h"
+
+#define MAX_KEY_COLUMNS 32 /* PostgreSQL's limit for a key */
+
+/* Room for one more expected answer; the ring is made straight when it grows. */
+static bool
+make_room(struct osw_stream *stream)
+{
+    int size = stream->expected_size * 2;
+    enum osw_sweep_event_type *grown = NULL;
+
+    if (stream->expected_count < stream->expected_size) {
+        return true;
+    }
+    grown = calloc((size_t)size, sizeof(*grown));
+    if (grown == NULL) {
+        return false;
+    }
+    for (int i = 0; i < stream->expected_count; i++) {
+        grown[i] = stream->expected[(stream->expected_first + i) %
+                                    stream->expected_size];
+    }
+    free(stream->expected);
+    stream->expected = grown;
+    stream->expected_size = size;
+    stream->expected_first = 0;
+    return true;
+}
+
+static bool
+send(struct osw_stream *stream,
+     const struct osw_pg_statement *statement,
+     const char *const *values,
+     enum osw_sweep_event_type answer)
+{
+    struct osw_error ignored = OSW_ERROR_INIT; /* wait tells it again */
+
+    if (!make_room(stream) ||
+        !osw_pg_queue(stream->pg, statement, values, &ignored) ||
+        !osw_pg_sync(stream->pg, &ignored)) {
+        return false;
+    }
+    stream->expected[(stream->expected_first + stream->expected_count) %
+                     stream->expected_size] = answer;
+    stream->expected_count++;
+    return true;
+}
+
+static bool
+send_batch(void *context, const struct osw_order *after, int limit)
+{
+    struct osw_stream *stream = context;
+    const char *values[MAX_KEY_COLUMNS + 3] = {stream->window};
+    char limit_text[16];
+    int columns = stream->definition->key_columns + 1;
+
+    for (int i = 0; after != NULL && i < columns; i++) {
+        values[1 + i] = after->values[i];
+    }
+    (void)snprintf(limit_text, sizeof(limit_text), "%d", limit);
+    values[1 + columns] = limit_text;
+    return send(stream,
+                &stream->definition->batch,
+                values,
+                OSW_SWEEP_EVENT_BATCH);
+}
+
+static bool
+send_newest(void *context, int limit)
+{
+    struct osw_stream *stream = context;
+    const char *values[2] = {stream->window};
+    char limit_text[16];
+
+    (void)snprintf(limit_text, sizeof(limit_text), "%d", limit);
+    values[1] = limit_text;
+    return send(stream,
+                &stream->definition->newest,
+                values,
+                OSW_SWEEP_EVENT_BATCH);
+}
+
+/* Put the key into values; returns how many columns it has. */
+static int
+put_key(const struct osw_stream *stream,
+        const struct osw_order *order,
+        const char **values)
+{
+    int keys = stream->definition->key_columns;
+
+    for (int i = 0; i < keys; i++) {
+        values[i] = order->values[1 + i];
+    }
+    return keys;
+}
+
+static bool
+send_order(void *context, const struct osw_order *order)
+{
+    struct osw_stream *stream = context;
+    const char *values[MAX_KEY_COLUMNS + 2];
+    int keys = put_key(stream, order, values);
+
+    values[keys] = stream->window;
+    values[keys + 1] = stream->run_id;
+    return send(stream,
+                &stream->definition->cancel,
+                values,
+                OSW_SWEEP_EVENT_ORDER);
+}
+
+static bool
+send_failure(void *context,
+             const struct osw_order *order,
+             const struct osw_error *error,
+             bool counts)
+{
+    struct osw_stream *stream = context;
+    const char *values[MAX_KEY_COLUMNS + 3];
+    int keys = put_key(stream, order, values);
+
+    values[keys] = error->sqlstate;
+    values[keys + 1] = error->message;
+    values[keys + 2] = counts ? "t" : "f";
+    return send(stream,
+                &stream->definition->fail,
+                values,
+                OSW_SWEEP_EVENT_RECORDED);
+}
+
+static void
+list_orders(const struct osw_pg_answer *answer, struct osw_order_queue *orders)
+{
+    const char *values[MAX_KEY_COLUMNS + 1];
+
+    for (int row = 0; row < answer->rows; row++) {
+        struct osw_order *order = NULL;
+
+        for (int column = 0; column < answer->columns; column++) {
+            values[column] = osw_pg_value(answer, row, column);
+        }
+        order = osw_order_new(answer->columns, values);
+        if (order == NULL) {
+            return; /* the rest is listed again behind these */
+        }
+        osw_order_push(orders, order);
+    }
+}
+
+static void
+take_answer(struct osw_stream *stream, struct osw_sweep_event *event)
+{
+    const struct osw_pg_answer *answer = &stream->answer;
+
+    event->type = stream->expected[stream->expected_first];
+    stream->expected_first =
+        (stream->expected_first + 1) % stream->expected_size;
+    stream->expected_count--;
+    event->ok = answer->ok;
+    event->text = NULL;
+    if (!answer->ok) {
+        event->error = answer->error;
+    } else if (event->type == OSW_SWEEP_EVENT_BATCH) {
+        list_orders(answer, &event->orders);
+    } else if (event->type == OSW_SWEEP_EVENT_ORDER && answer->rows == 1) {
+        event->text = osw_pg_value(answer, 0, 0);
+    }
+}
+
+static void
+wait_for_answer(void *context,
+                int64_t deadline_ms,
+                struct osw_sweep_event *event)
+{
+    struct osw_stream *stream = context;
+
+    osw_pg_answer_clear(&stream->answer);
+    switch (osw_pg_wait(stream->pg, deadline_ms, &stream->answer)) {
+    case OSW_PG_ANSWERED:
+        take_answer(stream, event);
+        break;
+    case OSW_PG_TIMED_OUT:
+        event->type = OSW_SWEEP_EVENT_TIMED_OUT;
+        break;
+    case OSW_PG_INTERRUPTED:
+        event->type = OSW_SWEEP_EVENT_INTERRUPTED;
+        break;
+    case OSW_PG_LOST:
+        event->type = OSW_SWEEP_EVENT_LOST;
+        event->ok = false;
+        event->error = stream->answer.error;
+        break;
+    }
+}
+
+static void
+cancel(void *context)
+{
+    const struct osw_stream *stream = context;
+
+    osw_pg_cancel(stream->pg);
+}
+
+static int
+interrupts(void *context)
+{
+    (void)context;
+    return osw_interrupt_count();
+}
+
+const struct osw_sweep_ops osw_stream_ops = {
+    .send_batch = send_batch,
+    .send_newest = send_newest,
+    .send_order = send_order,
+    .send_failure = send_failure,
+    .wait = wait_for_answer,
+    .cancel = cancel,
+    .interrupts = interrupts,
+};
+
+bool
+osw_stream_open(struct osw_stream *stream,
+                struct osw_pg *pg,
+                const struct osw_definition *definition,
+                const char *window,
+                const char *run_id,
+                struct osw_error *error)
+{
+    memset(stream, 0, sizeof(*stream));
+    stream->pg = pg;
+    stream->definition = definition;
+    stream->window = window;
+    stream->run_id = run_id;
+    if (definition->key_columns > MAX_KEY_COLUMNS) {
+        return osw_error_set(error,
+                             OSW_EXIT_CONFIG,
+                             "the key has more than %d columns",
+                             MAX_KEY_COLUMNS);
+    }
+    stream->expected_size = 64;
+    stream->expected = calloc(64, sizeof(*stream->expected));
+    if (stream->expected == NULL) {
+        return osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
+    }
+    /* Their errors show in the segment of the first batch, which they are
+     * part of. */
+    return osw_pg_prepare(pg, &definition->batch, error) &&
+           osw_pg_prepare(pg, &definition->cancel, error);
+}
+
+void
+osw_stream_close(struct osw_stream *stream)
+{
+    osw_pg_answer_clear(&stream->answer);
+    free(stream->expected);
+    stream->expected = NULL;
+}

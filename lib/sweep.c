@@ -1,0 +1,527 @@
+#include "sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+enum phase {
+    WALKING,  /* through the due orders, oldest first */
+    DRAINING, /* many failed in a row: send nothing, settle what is out */
+    SOUNDING, /* trying the newest orders, to tell whose fault it is */
+};
+
+/* A failure whose booking waits until it is known whose fault it is. */
+struct held {
+    struct held *next;
+    struct osw_order *order;
+    struct osw_error error;
+};
+
+struct sweep {
+    const struct osw_sweep_config *config;
+    const struct osw_sweep_ops *ops;
+    void *context;
+    struct osw_sweep_result *result;
+
+    struct osw_order_queue waiting;   /* listed, not yet sent */
+    struct osw_order_queue in_flight; /* sent, not yet settled */
+    struct osw_order *cursor;         /* the last order listed */
+    bool looking;                     /* a batch has been asked for */
+    bool exhausted;                   /* the last batch was empty */
+    int64_t booking;                  /* failures sent and not answered */
+    int depth;                        /* in flight at most, at present */
+
+    enum phase phase;
+    struct held *held;
+    char streak_state[6];
+    int streak;        /* failures in a row with this SQLSTATE */
+    int lock_streak;   /* locks in a row that others hold */
+    bool sounded;      /* a sounding has had its verdict */
+    bool success_seen; /* in this sounding */
+
+    bool stopping;
+    bool cancelled;
+    bool mute; /* nothing can be sent any more: wait will tell the loss */
+    bool over; /* wait for nothing more */
+    int64_t failures_logged;
+};
+
+const char *
+osw_sweep_stop_name(enum osw_sweep_stop stop)
+{
+    switch (stop) {
+    case OSW_SWEEP_DONE:
+        return "done";
+    case OSW_SWEEP_MAX_ORDERS:
+        return "max orders";
+    case OSW_SWEEP_TIME_LIMIT:
+        return "time limit";
+    case OSW_SWEEP_HARD_LIMIT:
+        return "hard limit";
+    case OSW_SWEEP_SIGNAL:
+        return "signal";
+    case OSW_SWEEP_FAILURES:
+        return "failures";
+    case OSW_SWEEP_BROKEN:
+        return "broken";
+    case OSW_SWEEP_LOST:
+        return "lost";
+    }
+    return "unknown";
+}
+
+static void
+stop(struct sweep *s, enum osw_sweep_stop reason, const struct osw_error *error)
+{
+    if (!s->stopping) {
+        s->stopping = true;
+        s->result->stop = reason;
+        if (error != NULL) {
+            s->result->error = *error;
+        }
+    }
+}
+
+static void
+hard_stop(struct sweep *s, enum osw_sweep_stop reason)
+{
+    if (s->stopping && s->result->stop == OSW_SWEEP_TIME_LIMIT) {
+        s->result->stop = reason;
+    }
+    stop(s, reason, NULL);
+    s->cancelled = true;
+    s->ops->cancel(s->context);
+}
+
+static void
+log_failure(struct sweep *s,
+            const struct osw_order *order,
+            const struct osw_error *error)
+{
+    char key[128];
+
+    s->failures_logged++;
+    if (s->failures_logged > OSW_SWEEP_LOGGED) {
+        return;
+    }
+    osw_order_key(order, key, sizeof(key));
+    osw_log(OSW_LOG_ERROR,
+            "%s: order %s failed: %s (SQLSTATE %s)",
+            s->config->name,
+            key,
+            error->message,
+            error->sqlstate);
+}
+
+static void
+book(struct sweep *s,
+     const struct osw_order *order,
+     const struct osw_error *error,
+     bool counts)
+{
+    if (counts) {
+        log_failure(s, order, error);
+    }
+    if (s->ops->send_failure(s->context, order, error, counts)) {
+        s->booking++;
+    } else {
+        s->mute = true;
+    }
+}
+
+/* Book the failures that waited, or forget them. */
+static void
+release_held(struct sweep *s, bool booked)
+{
+    while (s->held != NULL) {
+        struct held *first = s->held;
+
+        s->held = first->next;
+        if (booked) {
+            book(s, first->order, &first->error, true);
+        }
+        free(first->order);
+        free(first);
+    }
+    s->streak = 0;
+}
+
+/* Owns the order from here on. */
+static void
+hold(struct sweep *s, struct osw_order *order, const struct osw_error *error)
+{
+    struct held *held = malloc(sizeof(*held));
+
+    if (held == NULL) {
+        book(s, order, error, true);
+        free(order);
+        return;
+    }
+    held->next = s->held;
+    held->order = order;
+    held->error = *error;
+    s->held = held;
+}
+
+/*
+ * Stop walking.  What is listed and not sent is forgotten and will be listed
+ * again, behind the last order sent.
+ */
+static void
+suspect(struct sweep *s, const struct osw_order *settled)
+{
+    const struct osw_order *last = settled;
+
+    if (s->in_flight.tail != NULL) {
+        last = s->in_flight.tail;
+    }
+    free(s->cursor);
+    s->cursor = osw_order_new(last->count, last->values);
+    osw_order_clear(&s->waiting);
+    s->exhausted = false;
+    s->phase = DRAINING;
+    s->success_seen = false;
+}
+
+/* An order's own failure; owns the order. */
+static void
+order_failed(struct sweep *s,
+             struct osw_order *order,
+             const struct osw_error *error)
+{
+    s->lock_streak = 0;
+    if (s->sounded) {
+        book(s, order, error, true);
+        free(order);
+        return;
+    }
+    if (s->phase == WALKING &&
+        strcmp(s->streak_state, error->sqlstate) != 0) {
+        release_held(s, true);
+        memcpy(s->streak_state, error->sqlstate, sizeof(s->streak_state));
+    }
+    s->streak++;
+    if (s->phase == WALKING && s->streak >= OSW_SWEEP_STREAK) {
+        suspect(s, order);
+    }
+    hold(s, order, error);
+}
+
+/* Somebody else holds what the order needs; owns the order. */
+static void
+order_blocked(struct sweep *s,
+              struct osw_order *order,
+              const struct osw_error *error)
+{
+    /* Each costs a lock_timeout: few in flight, so that a stop is quick. */
+    s->depth = s->depth > 1 ? s->depth / 2 : 1;
+    s->lock_streak++;
+    if (s->phase == WALKING && !s->sounded &&
+        s->lock_streak >= OSW_SWEEP_STREAK) {
+        suspect(s, order);
+    }
+    book(s, order, error, false);
+    free(order);
+}
+
+static void
+order_swept(struct sweep *s)
+{
+    s->lock_streak = 0;
+    s->success_seen = true;
+    release_held(s, true);
+}
+
+static void
+answer_is_strange(struct sweep *s, const char *text)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    osw_error_set(&error,
+                  OSW_EXIT_CONFIG,
+                  "the cancel function answered \"%s\"",
+                  text != NULL ? text : "NULL");
+    osw_error_hint(&error, "Run order-sweep migrate.");
+    stop(s, OSW_SWEEP_BROKEN, &error);
+}
+
+static void
+handle_order(struct sweep *s, const struct osw_sweep_event *event)
+{
+    struct osw_order *order = osw_order_pop(&s->in_flight);
+    enum osw_outcome outcome = OSW_OUTCOME_UNKNOWN;
+    const char *rule = NULL;
+
+    if (event->ok && !osw_outcome_parse(event->text, &outcome, &rule)) {
+        answer_is_strange(s, event->text);
+    } else if (!event->ok && s->cancelled &&
+               strcmp(event->error.sqlstate, "57014") == 0) {
+        /* Our own cancel: rolled back, as if never tried. */
+        s->result->rest = true;
+        free(order);
+        return;
+    } else if (!event->ok) {
+        outcome = osw_outcome_of_sqlstate(event->error.sqlstate);
+    }
+    s->result->counts[outcome]++;
+    if (s->depth < s->config->depth) {
+        s->depth++;
+    }
+
+    if (!event->ok && outcome == OSW_OUTCOME_FAILED) {
+        order_failed(s, order, &event->error);
+        return;
+    }
+    if (!event->ok && outcome == OSW_OUTCOME_LOCKED) {
+        order_blocked(s, order, &event->error);
+        return;
+    }
+    if (outcome == OSW_OUTCOME_SWEPT) {
+        order_swept(s);
+    }
+    free(order);
+}
+
+static void
+handle_batch(struct sweep *s, struct osw_sweep_event *event)
+{
+    s->looking = false;
+    if (!event->ok) {
+        stop(s, OSW_SWEEP_BROKEN, &event->error);
+    } else if (s->phase == DRAINING || s->stopping) {
+        /* Asked for before; will be listed again. */
+        osw_order_clear(&event->orders);
+    } else if (event->orders.length == 0) {
+        s->exhausted = s->phase == WALKING;
+    } else {
+        if (s->phase == WALKING) {
+            const struct osw_order *last = event->orders.tail;
+
+            free(s->cursor);
+            s->cursor = osw_order_new(last->count, last->values);
+        }
+        osw_order_append(&s->waiting, &event->orders);
+    }
+}
+
+static void
+handle_time(struct sweep *s)
+{
+    if (!s->stopping) {
+        stop(s, OSW_SWEEP_TIME_LIMIT, NULL);
+    } else if (!s->cancelled) {
+        hard_stop(s, OSW_SWEEP_HARD_LIMIT);
+    } else {
+        s->over = true;
+    }
+}
+
+static void
+handle_signal(struct sweep *s)
+{
+    if (s->ops->interrupts(s->context) < 2) {
+        stop(s, OSW_SWEEP_SIGNAL, NULL);
+    } else if (!s->cancelled) {
+        hard_stop(s, OSW_SWEEP_SIGNAL);
+    }
+}
+
+static void
+handle_booking(struct sweep *s, const struct osw_sweep_event *event)
+{
+    s->booking--;
+    if (!event->ok) {
+        osw_log(OSW_LOG_WARNING,
+                "%s: a failed order could not be booked: %s",
+                s->config->name,
+                event->error.message);
+    }
+}
+
+static void
+handle_loss(struct sweep *s, const struct osw_sweep_event *event)
+{
+    s->stopping = false; /* whatever the reason was, this is graver */
+    stop(s, OSW_SWEEP_LOST, &event->error);
+    s->over = true;
+}
+
+static void
+handle(struct sweep *s, struct osw_sweep_event *event)
+{
+    switch (event->type) {
+    case OSW_SWEEP_EVENT_BATCH:
+        handle_batch(s, event);
+        break;
+    case OSW_SWEEP_EVENT_ORDER:
+        handle_order(s, event);
+        break;
+    case OSW_SWEEP_EVENT_RECORDED:
+        handle_booking(s, event);
+        break;
+    case OSW_SWEEP_EVENT_TIMED_OUT:
+        handle_time(s);
+        break;
+    case OSW_SWEEP_EVENT_INTERRUPTED:
+        handle_signal(s);
+        break;
+    case OSW_SWEEP_EVENT_LOST:
+        handle_loss(s, event);
+        break;
+    }
+}
+
+static bool
+may_sweep_more(const struct sweep *s)
+{
+    return s->config->max_orders == 0 ||
+           s->result->counts[OSW_OUTCOME_SWEPT] + s->in_flight.length <
+               s->config->max_orders;
+}
+
+static void
+send_orders(struct sweep *s)
+{
+    while (s->waiting.length > 0 && s->in_flight.length < s->depth &&
+           may_sweep_more(s)) {
+        struct osw_order *order = osw_order_pop(&s->waiting);
+
+        if (!s->ops->send_order(s->context, order)) {
+            s->mute = true;
+            s->result->rest = true;
+            free(order);
+            return;
+        }
+        osw_order_push(&s->in_flight, order);
+    }
+}
+
+/* Keep the stream full: the next batch is asked for before this one is out. */
+static void
+fill(struct sweep *s)
+{
+    if (s->result->counts[OSW_OUTCOME_SWEPT] == s->config->max_orders &&
+        s->config->max_orders > 0) {
+        stop(s, OSW_SWEEP_MAX_ORDERS, NULL);
+        return;
+    }
+    if (s->phase != DRAINING) {
+        send_orders(s);
+    }
+    if (s->phase == WALKING && !s->looking && !s->exhausted &&
+        s->waiting.length < s->config->depth && may_sweep_more(s)) {
+        s->looking = s->ops->send_batch(s->context,
+                                        s->cursor,
+                                        s->config->batch_size);
+        s->mute = !s->looking;
+    }
+}
+
+static bool
+anything_out(const struct sweep *s)
+{
+    return s->in_flight.length > 0 || s->looking || s->booking > 0 || s->mute;
+}
+
+/*
+ * Nothing is in flight.  A suspicion goes on to the sounding, and a sounding
+ * to its verdict; false if the loop is at its end.
+ */
+static bool
+next_phase(struct sweep *s)
+{
+    if (s->stopping) {
+        return false;
+    }
+    switch (s->phase) {
+    case WALKING:
+        return false;
+    case DRAINING:
+        s->phase = SOUNDING;
+        s->looking = s->ops->send_newest(s->context, OSW_SWEEP_STREAK);
+        s->mute = !s->looking;
+        return true;
+    case SOUNDING:
+        if (s->streak >= OSW_SWEEP_STREAK && !s->success_seen) {
+            stop(s,
+                 OSW_SWEEP_FAILURES,
+                 s->held != NULL ? &s->held->error : NULL);
+            release_held(s, false);
+            return false;
+        }
+        s->sounded = true;
+        release_held(s, true);
+        s->phase = WALKING;
+        return true;
+    }
+    return false;
+}
+
+static void
+wait_for_event(struct sweep *s, struct osw_sweep_event *event)
+{
+    int64_t deadline = s->config->soft_deadline_ms;
+
+    if (s->cancelled) {
+        deadline = s->config->drain_deadline_ms;
+    } else if (s->stopping) {
+        deadline = s->config->hard_deadline_ms;
+    }
+    s->ops->wait(s->context, deadline, event);
+}
+
+static void
+settle_accounts(struct sweep *s)
+{
+    /* Failures held when a stop came in between are the orders' own, for all
+     * that is known; on a lost connection they cannot be booked. */
+    s->result->counts[OSW_OUTCOME_UNKNOWN] += s->in_flight.length;
+    if (s->waiting.length > 0 || (s->stopping && !s->exhausted)) {
+        s->result->rest = true;
+    }
+    if (s->failures_logged > OSW_SWEEP_LOGGED) {
+        osw_log(OSW_LOG_ERROR,
+                "%s: %lld more orders failed; see order_sweep.failure",
+                s->config->name,
+                (long long)(s->failures_logged - OSW_SWEEP_LOGGED));
+    }
+    osw_order_clear(&s->waiting);
+    osw_order_clear(&s->in_flight);
+    free(s->cursor);
+}
+
+void
+osw_sweep(const struct osw_sweep_config *config,
+          const struct osw_sweep_ops *ops,
+          void *context,
+          struct osw_sweep_result *result)
+{
+    struct sweep s = {.config = config,
+                      .ops = ops,
+                      .context = context,
+                      .result = result,
+                      .depth = config->depth};
+    struct osw_sweep_event event;
+
+    memset(result, 0, sizeof(*result));
+    memset(&event, 0, sizeof(event));
+    while (!s.over) {
+        if (!s.stopping && !s.mute) {
+            fill(&s);
+        }
+        if (!anything_out(&s) && !next_phase(&s)) {
+            if (s.held == NULL) {
+                break;
+            }
+            release_held(&s, true);
+            continue;
+        }
+        if (anything_out(&s)) {
+            wait_for_event(&s, &event);
+            handle(&s, &event);
+        }
+    }
+    release_held(&s, false);
+    settle_accounts(&s);
+}

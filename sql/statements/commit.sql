@@ -1,0 +1,2 @@
+-- The end of a dry run's transaction.
+COMMIT

@@ -1,0 +1,2 @@
+-- The version of the schema; fails where there is none.
+SELECT order_sweep.schema_version()
