@@ -64,10 +64,12 @@ SELECT DISTINCT o.buyer_id, l.goods_id
   JOIN shop.order_line l ON l.order_id = o.id
  WHERE o.order_status IN (1, 2);
 
+-- Every fifth is sold out, of the others 20 pieces are left.
 INSERT INTO shop.goods (id, name, price, offered, stock)
 SELECT id, 'Goods ' || id, 9.90 + id,
-       coalesce(taken.quantity, 0) + 20, 20
+       coalesce(taken.quantity, 0) + free, free
   FROM generate_series(1, :goods) AS id
+ CROSS JOIN LATERAL (SELECT CASE WHEN id % 5 = 0 THEN 0 ELSE 20 END) AS f (free)
   LEFT JOIN (SELECT l.goods_id, sum(l.quantity) AS quantity
                FROM shop.orders o
                JOIN shop.order_line l ON l.order_id = o.id

@@ -1,35 +1,19 @@
 #!/bin/bash
 # Proves tests/support/invariants.sql: breaks each invariant by itself, in a
 # swept shop, and sees the one line that tells of it; and sees that what is
-# allowed breaks none. Each case is rolled back. Needs a server: PGHOST and
-# PGUSER.
+# allowed breaks none. Each case is rolled back.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=tests/support/db.sh
+. "$root/tests/support/db.sh"
 invariants=$root/tests/support/invariants.sql
-shop=invariants_detect_$$
-
-export PGOPTIONS='--client-min-messages=warning'
-
-finish()
-{
-    status=$?
-    dropdb --force --if-exists "$shop" || :
-    exit "$status"
-}
-trap finish EXIT
-trap 'exit 1' HUP INT TERM
 
 failures=0
 fail()
 {
     echo "invariants_detect: $*" >&2
     failures=$((failures + 1))
-}
-
-sql()
-{
-    psql -XqAt -v ON_ERROR_STOP=1 -d "$@"
 }
 
 # Compare what the invariants said with the start of the one line expected, or
@@ -53,7 +37,7 @@ ask_after()
         cat
         echo "\\i $invariants"
         echo 'ROLLBACK;'
-    } | sql "$shop" -f - 2>&1) || said="error: $said"
+    } | sql -f - 2>&1) || said="error: $said"
 }
 
 breaks()
@@ -71,14 +55,15 @@ holds()
 # The shop, with three of four overdue orders swept in run 1. The functions
 # below name an order of each sort to the cases.
 
-createdb -T template0 "$shop"
+export PGOPTIONS=--client-min-messages=warning
+new_db invariants
 for file in "$root"/sql/migrations/*.sql "$root"/sql/functions/*.sql \
     "$root"/sql/sample/shop.sql; do
-    sql "$shop" -f "$file" >/dev/null
+    sql -f "$file" >/dev/null
 done
-sql "$shop" -v orders=400 -f "$root/sql/sample/data.sql"
-sql "$shop" -f "$root/sql/sample/definition.sql" >/dev/null
-sql "$shop" -f - <<'SQL'
+sql -v orders=400 -f "$root/sql/sample/data.sql"
+sql -f "$root/sql/sample/definition.sql" >/dev/null
+sql -f - <<'SQL'
 CREATE FUNCTION pg_temp.sweep(id bigint) RETURNS text LANGUAGE sql AS
 $$SELECT order_sweep.cancel_unpaid_cancel(id, NULL, 1)$$;
 
@@ -100,7 +85,7 @@ CREATE FUNCTION shop.swept_at() RETURNS timestamptz LANGUAGE sql STABLE AS
 $$SELECT swept_at FROM order_sweep.journal
    WHERE order_key = jsonb_build_array(shop.a_swept())$$;
 SQL
-swept=$(sql "$shop" -c 'SELECT swept FROM order_sweep.run')
+swept=$(sql -c 'SELECT swept FROM order_sweep.run')
 if [ "$swept" != 150 ]; then
     fail "150 of 400 orders are to be swept for the cases, but $swept were"
 fi
@@ -211,7 +196,7 @@ SQL
 # A session of the application $1 that has run the statement $2.
 session_stays()
 {
-    coproc stays { PGAPPNAME=$1 sql "$shop" 2>&1; }
+    coproc stays { PGAPPNAME=$1 sql 2>&1; }
     stays_process=$!
     printf '%s \\echo ready\n' "$2" >&"${stays[1]}"
     local line=
@@ -223,7 +208,7 @@ session_stays()
 # Ask the invariants, and end the session.
 session_ends()
 {
-    said=$(sql "$shop" -f "$invariants" 2>&1) || said="error: $said"
+    said=$(sql -f "$invariants" 2>&1) || said="error: $said"
     echo '\q' >&"${stays[1]}"
     wait "$stays_process"
 }
