@@ -28,7 +28,7 @@ COMMENT ON COLUMN shop.goods.id IS 'Number of the goods';
 COMMENT ON COLUMN shop.goods.name IS 'Name shown in the storefront';
 COMMENT ON COLUMN shop.goods.price IS 'Price of one piece';
 COMMENT ON COLUMN shop.goods.offered IS
-    'Pieces put on sale; always stock plus the pieces in unpaid and paid orders';
+    'Pieces put on sale: the stock and the pieces in unpaid and paid orders';
 COMMENT ON COLUMN shop.goods.stock IS 'Pieces still free to be ordered';
 
 CREATE TABLE shop.orders (
