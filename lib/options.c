@@ -281,7 +281,7 @@ refuse_choice(const struct row *row, const char *text, struct osw_error *error)
 {
     (void)osw_error_set(
         error, OSW_EXIT_USAGE, "%s: unknown value \"%s\"", row->name, text);
-    return osw_error_hint(error, "write %s", row->argument);
+    return osw_error_hint(error, "write one of %s", row->argument);
 }
 
 static bool
