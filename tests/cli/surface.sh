@@ -103,9 +103,8 @@ check_usage_errors() {
     expect_usage_error "$window write days, such as 30d" --window '1 month'
     window='--window: the argument is empty; give it as --window=DURATION,'
     expect_usage_error "$window or leave it out" --window ''
-    expect_usage_error \
-        "--print: an option of migrate only; write order-sweep migrate --print" \
-        --print
+    local print='--print: an option of migrate only;'
+    expect_usage_error "$print write order-sweep migrate --print" --print
 }
 
 # The lists below have the form of --list-options: name, letter, argument.

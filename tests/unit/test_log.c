@@ -52,7 +52,7 @@ captured(void)
     length = fread(capture.text, 1, sizeof capture.text - 1, capture.file);
     capture.text[length] = '\0';
     rewind(capture.file);
-    (void)ftruncate(fileno(capture.file), 0);
+    assert_int_equal(ftruncate(fileno(capture.file), 0), 0);
     return capture.text;
 }
 
