@@ -396,6 +396,7 @@ osw_pg_wait(struct osw_pg *pg,
             int64_t deadline_ms,
             struct osw_pg_answer *answer)
 {
+    const int signals = osw_interrupt_count();
     struct pollfd fd = {-1, 0, 0};
     int unsent = 0;
     int ready = 0;
@@ -413,13 +414,16 @@ osw_pg_wait(struct osw_pg *pg,
         fd.fd = PQsocket(pg->conn);
         fd.events = (short)(POLLIN | (unsent > 0 ? POLLOUT : 0));
         ready = osw_interrupt_poll(&fd, 1, osw_clock_left_ms(deadline_ms));
-        if (ready < 0) {
-            return errno == EINTR ? OSW_PG_INTERRUPTED : OSW_PG_LOST;
+        if (osw_interrupt_count() != signals) {
+            return OSW_PG_INTERRUPTED;
+        }
+        if (ready < 0 && errno != EINTR) {
+            return report_loss(pg, answer);
         }
         if (ready == 0) {
             return OSW_PG_TIMED_OUT;
         }
-        if ((fd.revents & ~POLLOUT) != 0) {
+        if (ready > 0 && (fd.revents & ~POLLOUT) != 0) {
             (void)PQconsumeInput(pg->conn); /* a failure shows in the status */
         }
     }

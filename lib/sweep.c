@@ -318,12 +318,14 @@ handle_time(struct sweep *s)
 }
 
 static void
-handle_signal(struct sweep *s)
+look_for_signals(struct sweep *s)
 {
-    if (s->ops->interrupts(s->context) < 2) {
-        stop(s, OSW_SWEEP_SIGNAL, NULL);
-    } else if (!s->cancelled) {
+    int signals = s->ops->interrupts(s->context);
+
+    if (signals >= 2 && !s->cancelled) {
         hard_stop(s, OSW_SWEEP_SIGNAL);
+    } else if (signals >= 1) {
+        stop(s, OSW_SWEEP_SIGNAL, NULL);
     }
 }
 
@@ -364,8 +366,7 @@ handle(struct sweep *s, struct osw_sweep_event *event)
         handle_time(s);
         break;
     case OSW_SWEEP_EVENT_INTERRUPTED:
-        handle_signal(s);
-        break;
+        break; /* only woke us: the signals are counted */
     case OSW_SWEEP_EVENT_LOST:
         handle_loss(s, event);
         break;
@@ -507,6 +508,7 @@ osw_sweep(const struct osw_sweep_config *config,
     memset(result, 0, sizeof(*result));
     memset(&event, 0, sizeof(event));
     while (!s.over) {
+        look_for_signals(&s);
         if (!s.stopping && !s.mute) {
             fill(&s);
         }

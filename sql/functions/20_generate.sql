@@ -215,7 +215,7 @@ BEGIN
       FROM generate_series(2, 2 + _keys) n;
 
     name := s.name || '_due';
-    arguments := 'interval, integer';
+    arguments := 'interval';
     returns := 'TABLE (order_key jsonb, since timestamptz, deadline timestamptz, state text)';
     options := 'STABLE ' || _pins;
     body := format($body$
@@ -235,13 +235,12 @@ DECLARE
       FROM %s o
      WHERE %s
        AND %s
-     ORDER BY %s, %s
-     LIMIT $2;
+     ORDER BY %s, %s;
 END $body$, _shorter, c.declarations, c.key_json, c.moment, c.moment, c.lead,
         c.state, s.name, c.key_json, c.state, s.orders, c.unpaid, c.on_time,
         c.clock, c.key_columns);
-    remark := 'every due row with what would happen to it; parameters: window '
-        '(shorter ones allowed: this only looks), limit';
+    remark := 'every due row with what would happen to it, oldest first; '
+        'parameter: window (a shorter one too: this only looks)';
     RETURN NEXT;
 
     name := s.name || '_next';
@@ -359,7 +358,6 @@ BEGIN
        AND %s
        AND %s
        AND %s
-       AND %s
     RETURNING %s IS TRUE, %s, %s
       INTO order_sweep_stays, order_sweep_key, order_sweep_payload;
     IF NOT FOUND THEN
@@ -383,6 +381,8 @@ BEGIN
     END IF;
 
 %s
+    -- The primary key refuses a second sweep of an order; the batch has passed
+    -- such orders, so that no look for them is needed here.
     INSERT INTO order_sweep.journal (sweep, order_key,%s run_id, payload)
     VALUES (%L, order_sweep_key,%s $%s, order_sweep_payload);
 
@@ -392,7 +392,7 @@ BEGIN
 END $body$, replace(_longer, '$1', '$' || _keys + 1), c.declarations,
         s.orders, c.key_where, s.orders, c.key_where,
         s.orders, s.set || E'\n', c.key_where, c.unpaid, c.on_time,
-        c.young_enough, c.not_before, c.allowed,
+        c.young_enough, c.allowed,
         c.unpaid, c.key_json, c.event,
         c.unpaid, c.on_time, c.state, s.orders, c.key_where,
         _each, _ordinal, s.name, _ordinal_value, _keys + 2);

@@ -64,8 +64,7 @@ COMMENT ON FUNCTION order_sweep.calls_of IS
     'the statements that a run of this sweep prepares; no row if it was '
     'paused or undefined meanwhile';
 
-CREATE OR REPLACE FUNCTION order_sweep.preview(
-    sweep text, "window" interval, "limit" integer)
+CREATE OR REPLACE FUNCTION order_sweep.preview(sweep text, "window" interval)
 RETURNS TABLE (order_key jsonb, since timestamptz, deadline timestamptz,
                state text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -74,12 +73,12 @@ AS $$
 #variable_conflict use_column
 BEGIN
     RETURN QUERY EXECUTE format(
-        'SELECT order_key, since, deadline, state FROM order_sweep.%I($1, $2)',
-        sweep || '_due') USING "window", "limit";
+        'SELECT order_key, since, deadline, state FROM order_sweep.%I($1)',
+        sweep || '_due') USING "window";
 END $$;
 COMMENT ON FUNCTION order_sweep.preview IS
     'the due rows of a sweep, oldest first, with what a run would do: sweep, '
-    'keep: rule, back-off or quarantined; limit NULL: all';
+    'keep: rule, back-off or quarantined';
 
 CREATE OR REPLACE FUNCTION order_sweep.begin_run(
     sweep text, host text, pid integer, "window" interval)

@@ -1,7 +1,11 @@
--- What a run would do, oldest first.  $1: sweep; $2: window; $3: rows at most.
+-- What a run would do: the orders to sweep before the others, oldest first.
+-- $1: sweep; $2: window; $3: rows at most.
 SELECT (SELECT string_agg(e, ', ' ORDER BY n)
           FROM jsonb_array_elements_text(p.order_key)
                WITH ORDINALITY AS k(e, n)),
-       p.order_key, p.since, date_trunc('second', now() - p.since),
-       p.deadline, p.state
-  FROM order_sweep.preview($1::text, $2::interval, $3::integer) p
+       date_trunc('second', p.since), date_trunc('second', now() - p.since),
+       date_trunc('second', p.deadline), p.state,
+       p.order_key, p.since, p.deadline
+  FROM order_sweep.preview($1::text, $2::interval) p
+ ORDER BY p.state <> 'sweep', p.deadline, p.order_key
+ LIMIT $3::integer

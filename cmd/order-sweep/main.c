@@ -1,0 +1,91 @@
+/*
+ * order-sweep: cancels unpaid orders in PostgreSQL when their payment window
+ * is over.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "interrupt.h"
+#include "log.h"
+#include "options.h"
+#include "run.h"
+
+#ifndef OSW_VERSION
+#error "OSW_VERSION must be defined by the build"
+#endif
+
+/* Questions about the program itself; true if one was answered. */
+static bool
+answer(const struct osw_options *options)
+{
+    if (options->help) {
+        osw_options_help(stdout);
+    } else if (options->version) {
+        (void)puts("order-sweep " OSW_VERSION);
+    } else if (options->list_options) {
+        osw_options_list(stdout);
+    } else if (options->list_exit_codes) {
+        osw_exit_list(stdout);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static enum osw_exit
+work(const struct osw_options *options, int64_t started_ms)
+{
+    switch (options->verb) {
+    case OSW_VERB_MIGRATE:
+        return osw_run_migrate(options, stdout);
+    case OSW_VERB_RUN:
+        break;
+    }
+    if (options->dry_run) {
+        return osw_run_dry(options, started_ms, stdout);
+    }
+    return osw_run(options, started_ms, stdout);
+}
+
+static enum osw_log_level
+level_of(int verbosity)
+{
+    if (verbosity < 0) {
+        return OSW_LOG_ERROR;
+    }
+    if (verbosity == 0) {
+        return OSW_LOG_WARNING;
+    }
+    return verbosity == 1 ? OSW_LOG_INFO : OSW_LOG_DEBUG;
+}
+
+int
+main(int argc, char **argv)
+{
+    const int64_t started_ms = osw_clock_now_ms();
+    struct osw_options options;
+    struct osw_error error = OSW_ERROR_INIT;
+    enum osw_exit exit = OSW_EXIT_OK;
+
+    if (!osw_options_parse(argc, argv, &options, &error)) {
+        osw_log_error(&error);
+        return (int)error.exit;
+    }
+    osw_log_set_level(level_of(options.verbosity));
+    if (!answer(&options)) {
+        if (!osw_interrupt_install()) {
+            osw_log(OSW_LOG_ERROR, "signals: %s", strerror(errno));
+            return (int)OSW_EXIT_INTERNAL;
+        }
+        exit = work(&options, started_ms);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout) != 0) {
+        osw_log(OSW_LOG_ERROR,
+                "the report could not be written: %s",
+                strerror(errno));
+        exit = osw_exit_graver(exit, OSW_EXIT_IO);
+    }
+    return (int)exit;
+}

@@ -1,0 +1,55 @@
+#include "fault.h"
+
+#include <stddef.h>
+
+#include "outcome.h"
+
+struct fault {
+    const char *sqlstate; /* or the beginning of one */
+    enum osw_exit exit;
+    const char *hint;
+};
+
+/* The first that fits counts. */
+static const struct fault faults[] = {
+    {"3F000", OSW_EXIT_CONFIG, "Run order-sweep migrate on this database."},
+    {"42883", OSW_EXIT_CONFIG, "Run order-sweep migrate on this database."},
+    {"42P01", OSW_EXIT_CONFIG, "Has a table been renamed or dropped?"},
+    {"42703", OSW_EXIT_CONFIG, "Has a column been renamed or dropped?"},
+    {"42501",
+     OSW_EXIT_CONFIG,
+     "Let the owner of schema order_sweep SELECT order_sweep.grant_to(role)."},
+    {"42", OSW_EXIT_CONFIG, "Call order_sweep.define anew."},
+    {"22", OSW_EXIT_CONFIG, "A value in a row does not fit a fragment."},
+    {"55P03",
+     OSW_EXIT_TEMPORARY,
+     "Another session holds a lock on the table; the next run tries again."},
+    {"40", OSW_EXIT_TEMPORARY, "The next run tries again."},
+    {"57014",
+     OSW_EXIT_TEMPORARY,
+     "The look took too long: is there an index on the clock?"},
+    {"08", OSW_EXIT_UNAVAILABLE, ""},
+    {"25006", OSW_EXIT_UNAVAILABLE, "This server takes no writes."},
+    {"53", OSW_EXIT_UNAVAILABLE, ""},
+    {"57", OSW_EXIT_UNAVAILABLE, ""},
+    {"58", OSW_EXIT_UNAVAILABLE, ""},
+    {"XX", OSW_EXIT_UNAVAILABLE, ""},
+    {"", OSW_EXIT_CONFIG, ""},
+};
+
+void
+osw_fault_classify(struct osw_error *error)
+{
+    const struct fault *fault = faults;
+
+    if (error->sqlstate[0] == '\0') {
+        return;
+    }
+    while (!osw_sqlstate_class(error->sqlstate, fault->sqlstate)) {
+        fault++; /* the last one fits all */
+    }
+    error->exit = fault->exit;
+    if (error->hint[0] == '\0' && fault->hint[0] != '\0') {
+        osw_error_hint(error, "%s", fault->hint);
+    }
+}

@@ -1,0 +1,68 @@
+/*
+ * probe: the first look of a run or dry run, in one round trip that leaves
+ * nothing behind: is the schema ours, and which sweeps have anything due.
+ */
+#ifndef OSW_PROBE_H
+#define OSW_PROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "pg.h"
+
+/* Strings are owned by the probe. */
+struct osw_probe_sweep {
+    int id;
+    const char *name;
+    bool paused;
+    bool takes_window; /* false: its deadlines are per row */
+    bool due;
+    const char *next_deadline; /* NULL: none in sight */
+    int64_t silent_s;          /* age of the last sign of life */
+    const char *error_state;   /* SQLSTATE if its look failed, else NULL */
+    const char *error_message;
+};
+
+struct osw_probe {
+    struct osw_pg_answer answer; /* owns the strings */
+    int count;
+    struct osw_probe_sweep *sweeps; /* by name */
+};
+
+/* How long a session or a statement may take, in a session. */
+struct osw_probe_limits {
+    int64_t statement_ms;
+    int64_t idle_session_ms; /* 0: no limit */
+    bool asynchronous;       /* commits of orders are not waited for */
+};
+
+/* Give the session our settings, for as long as it lasts. */
+bool osw_probe_set_session(struct osw_pg *pg,
+                           const struct osw_probe_limits *limits,
+                           int64_t deadline_ms,
+                           struct osw_error *error);
+
+/*
+ * Look: all sweeps, or the one named, under a window (an interval's text, or
+ * NULL for the defined ones).  False with the error filled, exit code
+ * OSW_EXIT_CONFIG, if the schema is missing, of another version or not
+ * permitted, if the sweep is unknown or none is defined, or if a connection
+ * pooler stands in between.  On success to be cleared with osw_probe_clear.
+ */
+bool osw_probe(struct osw_pg *pg,
+               const char *sweep,
+               const char *window,
+               const struct osw_probe_limits *limits,
+               int64_t deadline_ms,
+               struct osw_probe *probe,
+               struct osw_error *error);
+
+void osw_probe_clear(struct osw_probe *probe);
+
+/* The version of the schema that this program is made for. */
+int osw_probe_schema_version(void);
+
+/* False with the error filled if version is not that one. */
+bool osw_probe_check_version(int version, struct osw_error *error);
+
+#endif

@@ -1,0 +1,126 @@
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+
+void
+osw_report_json_string(FILE *out, const char *text)
+{
+    if (text == NULL) {
+        (void)fputs("null", out);
+        return;
+    }
+    (void)fputc('"', out);
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (c == '"' || c == '\\') {
+            (void)fprintf(out, "\\%c", c);
+        } else if (c < 0x20) {
+            (void)fprintf(out, "\\u%04x", c);
+        } else {
+            (void)fputc(c, out);
+        }
+    }
+    (void)fputc('"', out);
+}
+
+int
+osw_report_plain(FILE *out, const char *text)
+{
+    int columns = 0;
+
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        (void)fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
+        columns += (c & 0xc0) != 0x80 ? 1 : 0;
+    }
+    return columns;
+}
+
+static void
+write_json(FILE *out, const struct osw_report *report)
+{
+    (void)fputs("{\"sweep\":", out);
+    osw_report_json_string(out, report->sweep);
+    (void)fprintf(out,
+                  ",\"run\":%s,\"stopped\":",
+                  report->run_id != NULL ? report->run_id : "null");
+    osw_report_json_string(out, report->stopped);
+    (void)fprintf(out, ",\"rest\":%s", report->rest ? "true" : "false");
+    for (int i = 0; i < OSW_OUTCOME_COUNT; i++) {
+        (void)fprintf(out,
+                      ",\"%s\":%" PRId64,
+                      osw_outcome_name((enum osw_outcome)i),
+                      report->counts[i]);
+    }
+    (void)fprintf(out,
+                  ",\"seconds\":%" PRId64 ".%03" PRId64 ",\"next_deadline\":",
+                  report->elapsed_ms / 1000,
+                  report->elapsed_ms % 1000);
+    osw_report_json_string(out, report->next_deadline);
+    (void)fprintf(out, ",\"exit\":%d,\"error\":", (int)report->exit);
+    osw_report_json_string(out, report->error);
+    (void)fputs("}\n", out);
+}
+
+static void
+write_counts(FILE *out, const struct osw_report *report)
+{
+    (void)fprintf(out,
+                  " %" PRId64 " swept",
+                  report->counts[OSW_OUTCOME_SWEPT]);
+    for (int i = 0; i < OSW_OUTCOME_COUNT; i++) {
+        if (i != OSW_OUTCOME_SWEPT && report->counts[i] > 0) {
+            (void)fprintf(out,
+                          ", %" PRId64 " %s",
+                          report->counts[i],
+                          osw_outcome_name((enum osw_outcome)i));
+        }
+    }
+    (void)fprintf(out,
+                  " in %" PRId64 ".%03" PRId64 " s",
+                  report->elapsed_ms / 1000,
+                  report->elapsed_ms % 1000);
+    if (report->elapsed_ms > 0 && report->counts[OSW_OUTCOME_SWEPT] > 0) {
+        (void)fprintf(out,
+                      " (%" PRId64 "/s)",
+                      report->counts[OSW_OUTCOME_SWEPT] * 1000 /
+                          report->elapsed_ms);
+    }
+}
+
+static void
+write_text(FILE *out, const struct osw_report *report)
+{
+    (void)fprintf(out, "%s:", report->sweep);
+    if (report->run_id == NULL) {
+        (void)fprintf(out, " %s", report->stopped);
+    } else {
+        write_counts(out, report);
+        (void)fprintf(out, "; %s", report->stopped);
+        (void)fputs(report->rest ? ", a rest is left" : "", out);
+    }
+    if (report->next_deadline != NULL) {
+        (void)fprintf(out, "; next deadline %s", report->next_deadline);
+    }
+    (void)fputc('\n', out);
+}
+
+void
+osw_report_write(FILE *out,
+                 enum osw_report_format format,
+                 const struct osw_report *report)
+{
+    switch (format) {
+    case OSW_REPORT_NONE:
+        break;
+    case OSW_REPORT_TEXT:
+        write_text(out, report);
+        break;
+    case OSW_REPORT_JSON:
+        write_json(out, report);
+        break;
+    }
+}

@@ -1,0 +1,85 @@
+#include "runlog.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <bsd/string.h>
+
+#include "sql_text.h"
+
+bool
+osw_runlog_begin(struct osw_pg *pg,
+                 const char *sweep,
+                 const char *window,
+                 int64_t deadline_ms,
+                 char run_id[OSW_RUN_ID_SIZE],
+                 struct osw_error *error)
+{
+    const struct osw_pg_statement statement = {NULL, osw_sql_begin_run, 4};
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    char host[HOST_NAME_MAX + 1] = "";
+    char pid[16];
+    const char *values[] = {sweep, host, pid, window};
+
+    if (gethostname(host, sizeof(host)) != 0) {
+        (void)strlcpy(host, "unknown", sizeof(host));
+    }
+    (void)snprintf(pid, sizeof(pid), "%ld", (long)getpid());
+    if (!osw_pg_query(
+            pg, &statement, values, 1, deadline_ms, &answer, error)) {
+        return false;
+    }
+    (void)snprintf(run_id,
+                   OSW_RUN_ID_SIZE,
+                   "%" PRId64,
+                   osw_pg_number(&answer, 0, 0));
+    osw_pg_answer_clear(&answer);
+    return true;
+}
+
+bool
+osw_runlog_finish(struct osw_pg *pg,
+                  const char *run_id,
+                  const struct osw_sweep_result *result,
+                  int64_t deadline_ms,
+                  struct osw_error *error)
+{
+    const struct osw_pg_statement statement = {
+        NULL, osw_sql_finish_run, 3 + OSW_OUTCOME_COUNT};
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    char counts[OSW_OUTCOME_COUNT][24];
+    const char *values[3 + OSW_OUTCOME_COUNT] = {
+        run_id, osw_sweep_stop_name(result->stop), result->rest ? "t" : "f"};
+
+    for (int i = 0; i < OSW_OUTCOME_COUNT; i++) {
+        (void)snprintf(counts[i],
+                       sizeof(counts[i]),
+                       "%" PRId64,
+                       result->counts[i]);
+        values[3 + i] = counts[i];
+    }
+    if (!osw_pg_query(
+            pg, &statement, values, 1, deadline_ms, &answer, error)) {
+        return false;
+    }
+    osw_pg_answer_clear(&answer);
+    return true;
+}
+
+bool
+osw_runlog_alive(struct osw_pg *pg,
+                 const char *sweep,
+                 int64_t deadline_ms,
+                 struct osw_error *error)
+{
+    const struct osw_pg_statement statement = {NULL, osw_sql_sign_of_life, 1};
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    const char *values[] = {sweep};
+    bool done =
+        osw_pg_query(pg, &statement, values, 1, deadline_ms, &answer, error);
+
+    osw_pg_answer_clear(&answer);
+    return done;
+}

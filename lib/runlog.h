@@ -1,0 +1,36 @@
+/*
+ * runlog: the books of a run, in the tables run and life.
+ */
+#ifndef OSW_RUNLOG_H
+#define OSW_RUNLOG_H
+
+#include "pg.h"
+#include "sweep.h"
+
+#define OSW_RUN_ID_SIZE 24
+
+/* Open the row of a run that has work; run_id gets its id as text. */
+bool osw_runlog_begin(struct osw_pg *pg,
+                      const char *sweep,
+                      const char *window,
+                      int64_t deadline_ms,
+                      char run_id[OSW_RUN_ID_SIZE],
+                      struct osw_error *error);
+
+/*
+ * Close the row: a synchronous commit that flushes all commits of the run
+ * before it.  Where this fails, what was swept may not be durable.
+ */
+bool osw_runlog_finish(struct osw_pg *pg,
+                       const char *run_id,
+                       const struct osw_sweep_result *result,
+                       int64_t deadline_ms,
+                       struct osw_error *error);
+
+/* Note that a run looked after a sweep and found nothing due. */
+bool osw_runlog_alive(struct osw_pg *pg,
+                      const char *sweep,
+                      int64_t deadline_ms,
+                      struct osw_error *error);
+
+#endif
