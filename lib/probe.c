@@ -56,8 +56,9 @@ struct settings {
     const char *values[4];
 };
 
-static const struct osw_pg_statement settings_statement = {
-    NULL, osw_sql_settings, 4};
+static const struct osw_pg_statement settings_statement = {NULL,
+                                                           osw_sql_settings,
+                                                           4};
 
 static void
 fill_settings(struct settings *settings,

@@ -188,10 +188,7 @@ set_session(struct run *run)
 {
     struct osw_error error = OSW_ERROR_INIT;
 
-    if (!osw_probe_set_session(run->pg,
-                               &run->limits,
-                               run->hard_ms,
-                               &error)) {
+    if (!osw_probe_set_session(run->pg, &run->limits, run->hard_ms, &error)) {
         fail(run, NULL, &error);
         return false;
     }
@@ -408,12 +405,8 @@ sweep_orders(struct run *run,
     enum turn turn = TURN_LOST;
     enum osw_exit exit = OSW_EXIT_OK;
 
-    if (!osw_stream_open(&stream,
-                         run->pg,
-                         definition,
-                         run->window,
-                         run_id,
-                         &error)) {
+    if (!osw_stream_open(
+            &stream, run->pg, definition, run->window, run_id, &error)) {
         osw_stream_close(&stream);
         fail(run, sweep->name, &error);
         return TURN_LOST;
@@ -424,12 +417,8 @@ sweep_orders(struct run *run,
     exit = osw_exit_graver(exit_of(&result), result.error.exit);
     note(run, exit_of(&result));
     count_orders(run, &result);
-    report_run(run,
-               sweep,
-               run_id,
-               &result,
-               osw_clock_now_ms() - began_ms,
-               exit);
+    report_run(
+        run, sweep, run_id, &result, osw_clock_now_ms() - began_ms, exit);
     osw_stream_close(&stream);
     return turn;
 }
@@ -442,24 +431,16 @@ open_run(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
     char run_id[OSW_RUN_ID_SIZE];
     enum turn turn = TURN_OVER;
 
-    if (!osw_definition_load(run->pg,
-                             sweep->name,
-                             run->hard_ms,
-                             &definition,
-                             &error)) {
+    if (!osw_definition_load(
+            run->pg, sweep->name, run->hard_ms, &definition, &error)) {
         osw_fault_classify(&error);
         fail(run, sweep->name, &error);
-        return error.sqlstate[0] == '\0' &&
-                       error.exit == OSW_EXIT_UNAVAILABLE
+        return error.sqlstate[0] == '\0' && error.exit == OSW_EXIT_UNAVAILABLE
                    ? TURN_LOST
                    : TURN_OVER;
     }
-    if (osw_runlog_begin(run->pg,
-                         sweep->name,
-                         run->window,
-                         run->hard_ms,
-                         run_id,
-                         &error)) {
+    if (osw_runlog_begin(
+            run->pg, sweep->name, run->window, run->hard_ms, run_id, &error)) {
         turn = sweep_orders(run, sweep, &definition, run_id, soft_ms);
     } else {
         fail(run, sweep->name, &error);
@@ -519,9 +500,7 @@ sweep_all(struct run *run, int due)
             if (!sweep->due) {
                 continue;
             }
-            turn = take_turn(run,
-                             sweep,
-                             now + (run->soft_ms - now) / share);
+            turn = take_turn(run, sweep, now + (run->soft_ms - now) / share);
             share--;
             if (turn == TURN_LOST) {
                 return;
@@ -545,13 +524,9 @@ sort_out(struct run *run)
         const struct osw_probe_sweep *sweep = &run->probe.sweeps[i];
 
         if (sweep->error_message != NULL) {
-            osw_error_set(&error,
-                          OSW_EXIT_CONFIG,
-                          "%s",
-                          sweep->error_message);
-            osw_one_line(error.sqlstate,
-                         sizeof(error.sqlstate),
-                         sweep->error_state);
+            osw_error_set(&error, OSW_EXIT_CONFIG, "%s", sweep->error_message);
+            osw_one_line(
+                error.sqlstate, sizeof(error.sqlstate), sweep->error_state);
             osw_fault_classify(&error);
             fail(run, sweep->name, &error);
             report_idle(run, sweep, "broken", error.exit);
