@@ -246,8 +246,8 @@ handle_busy(struct run *run, const struct osw_probe_sweep *sweep)
                       sweep->name,
                       sweep->silent_s);
         osw_error_hint(&error,
-                       "Look for its process, or for its session in "
-                       "pg_stat_activity and pg_locks.");
+                       "look for its session in pg_stat_activity and "
+                       "pg_locks");
         fail(run, NULL, &error);
         exit = error.exit;
     } else if (run->options->fail_if_busy) {

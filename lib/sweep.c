@@ -241,7 +241,7 @@ answer_is_strange(struct sweep *s, const char *text)
                   OSW_EXIT_CONFIG,
                   "the cancel function answered \"%s\"",
                   text != NULL ? text : "NULL");
-    osw_error_hint(&error, "Run order-sweep migrate.");
+    osw_error_hint(&error, "run order-sweep migrate");
     stop(s, OSW_SWEEP_BROKEN, &error);
 }
 
