@@ -24,6 +24,7 @@ enum total_column {
     TOTAL_COUNT,
     TOTAL_OLDEST,
     TOTAL_OLDEST_KEY,
+    TOTAL_OLDEST_SHOWN,
     TOTAL_COLUMNS,
 };
 
@@ -197,7 +198,7 @@ write_totals_text(FILE *out, const struct osw_pg_answer *totals, int listed)
     (void)fputc('\n', out);
     if (oldest >= 0) {
         (void)fputs("  oldest: ", out);
-        (void)osw_report_plain(out, shown(totals, oldest, TOTAL_OLDEST_KEY));
+        (void)osw_report_plain(out, shown(totals, oldest, TOTAL_OLDEST_SHOWN));
         (void)fprintf(
             out, ", due since %s\n", shown(totals, oldest, TOTAL_OLDEST));
     }
