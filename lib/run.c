@@ -484,6 +484,19 @@ time_is_left(const struct run *run)
            osw_interrupt_count() == 0;
 }
 
+/* The end of a turn that leaves as much time to each sweep still due. */
+static int64_t
+share_of_time(const struct run *run, int from)
+{
+    int64_t now = osw_clock_now_ms();
+    int sharing = 0;
+
+    for (int i = from; i < run->probe.count; i++) {
+        sharing += run->probe.sweeps[i].due ? 1 : 0;
+    }
+    return sharing > 1 ? now + (run->soft_ms - now) / sharing : run->soft_ms;
+}
+
 /* All due sweeps share the time in turns, until none has a rest. */
 static void
 sweep_all(struct run *run, int due)
@@ -491,17 +504,13 @@ sweep_all(struct run *run, int due)
     enum turn turn = TURN_OVER;
 
     while (due > 0) {
-        int share = due;
-
         for (int i = 0; i < run->probe.count; i++) {
             struct osw_probe_sweep *sweep = &run->probe.sweeps[i];
-            int64_t now = osw_clock_now_ms();
 
             if (!sweep->due) {
                 continue;
             }
-            turn = take_turn(run, sweep, now + (run->soft_ms - now) / share);
-            share--;
+            turn = take_turn(run, sweep, share_of_time(run, i));
             if (turn == TURN_LOST) {
                 return;
             }
