@@ -468,6 +468,11 @@ osw_pg_query(struct osw_pg *pg,
              struct osw_pg_answer *answer,
              struct osw_error *error)
 {
+    if (pg->in_flight > 0) {
+        /* A wait before was given up: the next answer is not ours. */
+        return osw_error_set(
+            error, OSW_EXIT_UNAVAILABLE, "the server still owes an answer");
+    }
     if (!osw_pg_queue(pg, statement, values, error) ||
         !osw_pg_sync(pg, error) ||
         !wait_for_query(pg, deadline_ms, answer, error)) {

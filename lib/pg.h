@@ -107,7 +107,7 @@ enum osw_pg_event osw_pg_wait(struct osw_pg *pg,
 
 /*
  * Queue, sync and wait: one statement, one answer, whatever signals come.
- * Only with no other segment in flight.  An error of the server, a lost
+ * Refused while another segment is in flight.  An error of the server, a lost
  * connection and a passed deadline are all returned as false with the error
  * filled; *answer is then empty.  A true answer has exactly the given number
  * of columns (-1: any).

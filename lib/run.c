@@ -353,24 +353,27 @@ close_run(struct run *run,
           struct osw_sweep_result *result)
 {
     struct osw_error error = OSW_ERROR_INIT;
+    bool closed = result->stop != OSW_SWEEP_LOST;
 
-    if (result->stop == OSW_SWEEP_LOST) {
-        if (run->limits.asynchronous && result->counts[OSW_OUTCOME_SWEPT] > 0) {
-            osw_log(OSW_LOG_ERROR,
-                    "%s: %" PRId64 " orders were swept, but not known to be "
-                    "durable",
-                    sweep->name,
-                    result->counts[OSW_OUTCOME_SWEPT]);
-        }
-        return TURN_LOST;
-    }
-    if (!osw_runlog_finish(run->pg, run_id, result, run->drain_ms, &error)) {
+    if (closed &&
+        !osw_runlog_finish(run->pg, run_id, result, run->drain_ms, &error)) {
+        closed = false;
         fail(run, sweep->name, &error);
+        result->stop = OSW_SWEEP_LOST;
         result->error = error;
-        return TURN_LOST;
     }
-    return result->rest && result->stop == OSW_SWEEP_TIME_LIMIT ? TURN_REST
-                                                                : TURN_OVER;
+    if (closed) {
+        return result->rest && result->stop == OSW_SWEEP_TIME_LIMIT ? TURN_REST
+                                                                    : TURN_OVER;
+    }
+    if (run->limits.asynchronous && result->counts[OSW_OUTCOME_SWEPT] > 0) {
+        osw_log(OSW_LOG_ERROR,
+                "%s: %" PRId64 " orders were swept, but are not known to be "
+                "durable",
+                sweep->name,
+                result->counts[OSW_OUTCOME_SWEPT]);
+    }
+    return TURN_LOST;
 }
 
 static void
@@ -414,8 +417,8 @@ sweep_orders(struct run *run,
     osw_sweep(&config, &osw_stream_ops, &stream, &result);
     log_end(run, sweep->name, &result);
     turn = close_run(run, sweep, run_id, &result);
-    exit = osw_exit_graver(exit_of(&result), result.error.exit);
-    note(run, exit_of(&result));
+    exit = exit_of(&result);
+    note(run, exit);
     count_orders(run, &result);
     report_run(
         run, sweep, run_id, &result, osw_clock_now_ms() - began_ms, exit);
@@ -477,7 +480,7 @@ take_turn(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
 }
 
 static bool
-time_is_left(const struct run *run)
+may_go_on(const struct run *run)
 {
     return osw_clock_now_ms() < run->soft_ms &&
            (run->options->max_orders == 0 || run->orders_left > 0) &&
@@ -510,11 +513,12 @@ sweep_all(struct run *run, int due)
             if (!sweep->due) {
                 continue;
             }
-            turn = take_turn(run, sweep, share_of_time(run, i));
+            turn = may_go_on(run) ? take_turn(run, sweep, share_of_time(run, i))
+                                  : TURN_OVER;
             if (turn == TURN_LOST) {
                 return;
             }
-            if (turn == TURN_OVER || !time_is_left(run)) {
+            if (turn == TURN_OVER) {
                 sweep->due = false;
                 due--;
             }

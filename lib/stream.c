@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "interrupt.h"
 
 #define MAX_KEY_COLUMNS 32 /* PostgreSQL's limit for a key */
@@ -173,6 +174,12 @@ wait_for_answer(void *context,
 {
     struct osw_stream *stream = context;
 
+    /* Answers that keep coming must not hide a deadline. */
+    if (deadline_ms != stream->told_ms && osw_clock_left_ms(deadline_ms) == 0) {
+        stream->told_ms = deadline_ms;
+        event->type = OSW_SWEEP_EVENT_TIMED_OUT;
+        return;
+    }
     osw_pg_answer_clear(&stream->answer);
     switch (osw_pg_wait(stream->pg, deadline_ms, &stream->answer)) {
     case OSW_PG_ANSWERED:
