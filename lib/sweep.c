@@ -33,7 +33,8 @@ struct sweep {
     int depth;                        /* in flight at most, at present */
 
     enum phase phase;
-    struct held *held;
+    struct held *held; /* oldest first */
+    struct held **held_end;
     char streak_state[6];
     int streak;        /* failures in a row with this SQLSTATE */
     int lock_streak;   /* locks in a row that others hold */
@@ -144,6 +145,7 @@ release_held(struct sweep *s, bool booked)
         free(first->order);
         free(first);
     }
+    s->held_end = &s->held;
     s->streak = 0;
 }
 
@@ -158,10 +160,11 @@ hold(struct sweep *s, struct osw_order *order, const struct osw_error *error)
         free(order);
         return;
     }
-    held->next = s->held;
+    held->next = NULL;
     held->order = order;
     held->error = *error;
-    s->held = held;
+    *s->held_end = held;
+    s->held_end = &held->next;
 }
 
 /*
@@ -503,6 +506,7 @@ osw_sweep(const struct osw_sweep_config *config,
                       .depth = config->depth};
     struct osw_sweep_event event;
 
+    s.held_end = &s.held;
     memset(result, 0, sizeof(*result));
     memset(&event, 0, sizeof(event));
     while (!s.over) {
