@@ -199,7 +199,9 @@ order_failed(struct sweep *s,
         free(order);
         return;
     }
-    if (s->phase == WALKING && strcmp(s->streak_state, error->sqlstate) != 0) {
+    /* Fifty of one kind stay a suspicion, whatever comes behind them. */
+    if (s->streak < OSW_SWEEP_STREAK &&
+        strcmp(s->streak_state, error->sqlstate) != 0) {
         release_held(s, true);
         memcpy(s->streak_state, error->sqlstate, sizeof(s->streak_state));
     }
