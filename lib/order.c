@@ -92,6 +92,20 @@ osw_order_clear(struct osw_order_queue *queue)
     }
 }
 
+bool
+osw_order_same(const struct osw_order *a, const struct osw_order *b)
+{
+    if (a->count != b->count) {
+        return false;
+    }
+    for (int i = 1; i < a->count; i++) {
+        if (strcmp(a->values[i], b->values[i]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void
 osw_order_key(const struct osw_order *order, char *text, size_t size)
 {

@@ -287,6 +287,36 @@ handle_order(struct sweep *s, const struct osw_sweep_event *event)
     free(order);
 }
 
+static bool
+is_held(const struct sweep *s, const struct osw_order *order)
+{
+    const struct held *held = s->held;
+
+    while (held != NULL && !osw_order_same(held->order, order)) {
+        held = held->next;
+    }
+    return held != NULL;
+}
+
+/*
+ * The newest orders reach into those already tried where few are due, and a
+ * failure that is not booked yet hides none of them: one attempt a run.
+ */
+static void
+list_untried(struct sweep *s, struct osw_order_queue *orders)
+{
+    struct osw_order *order = osw_order_pop(orders);
+
+    while (order != NULL) {
+        if (is_held(s, order)) {
+            free(order);
+        } else {
+            osw_order_push(&s->waiting, order);
+        }
+        order = osw_order_pop(orders);
+    }
+}
+
 static void
 handle_batch(struct sweep *s, struct osw_sweep_event *event)
 {
@@ -298,13 +328,13 @@ handle_batch(struct sweep *s, struct osw_sweep_event *event)
         osw_order_clear(&event->orders);
     } else if (event->orders.length == 0) {
         s->exhausted = s->phase == WALKING;
+    } else if (s->phase == SOUNDING) {
+        list_untried(s, &event->orders);
     } else {
-        if (s->phase == WALKING) {
-            const struct osw_order *last = event->orders.tail;
+        const struct osw_order *last = event->orders.tail;
 
-            free(s->cursor);
-            s->cursor = osw_order_new(last->count, last->values);
-        }
+        free(s->cursor);
+        s->cursor = osw_order_new(last->count, last->values);
         osw_order_append(&s->waiting, &event->orders);
     }
 }
