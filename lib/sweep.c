@@ -444,7 +444,7 @@ fill(struct sweep *s)
     if (s->phase != DRAINING) {
         send_orders(s);
     }
-    if (s->phase == WALKING && !s->looking && !s->exhausted &&
+    if (s->phase == WALKING && !s->mute && !s->looking && !s->exhausted &&
         s->waiting.length < s->config->depth && may_sweep_more(s)) {
         s->looking =
             s->ops->send_batch(s->context, s->cursor, s->config->batch_size);
