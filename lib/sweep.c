@@ -84,6 +84,12 @@ stop(struct sweep *s, enum osw_sweep_stop reason, const struct osw_error *error)
     }
 }
 
+static bool
+anything_out(const struct sweep *s)
+{
+    return s->in_flight.length > 0 || s->looking || s->booking > 0 || s->mute;
+}
+
 static void
 hard_stop(struct sweep *s, enum osw_sweep_stop reason)
 {
@@ -92,7 +98,9 @@ hard_stop(struct sweep *s, enum osw_sweep_stop reason)
     }
     stop(s, reason, NULL);
     s->cancelled = true;
-    s->ops->cancel(s->context);
+    if (anything_out(s)) {
+        s->ops->cancel(s->context);
+    }
 }
 
 static void
@@ -450,12 +458,6 @@ fill(struct sweep *s)
             s->ops->send_batch(s->context, s->cursor, s->config->batch_size);
         s->mute = !s->looking;
     }
-}
-
-static bool
-anything_out(const struct sweep *s)
-{
-    return s->in_flight.length > 0 || s->looking || s->booking > 0 || s->mute;
 }
 
 /*
