@@ -331,11 +331,11 @@ handle_batch(struct sweep *s, struct osw_sweep_event *event)
     s->looking = false;
     if (!event->ok) {
         stop(s, OSW_SWEEP_BROKEN, &event->error);
+    } else if (event->orders.length == 0) {
+        s->exhausted = s->phase == WALKING;
     } else if (s->phase == DRAINING || s->stopping) {
         /* Asked for before; will be listed again. */
         osw_order_clear(&event->orders);
-    } else if (event->orders.length == 0) {
-        s->exhausted = s->phase == WALKING;
     } else if (s->phase == SOUNDING) {
         list_untried(s, &event->orders);
     } else {
@@ -513,7 +513,8 @@ settle_accounts(struct sweep *s)
     /* Failures held when a stop came in between are the orders' own, for all
      * that is known; on a lost connection they cannot be booked. */
     s->result->counts[OSW_OUTCOME_UNKNOWN] += s->in_flight.length;
-    if (s->waiting.length > 0 || (s->stopping && !s->exhausted)) {
+    if (s->waiting.length > 0 || (s->stopping && !s->exhausted) ||
+        s->result->counts[OSW_OUTCOME_UNKNOWN] > 0) {
         s->result->rest = true;
     }
     if (s->failures_logged > OSW_SWEEP_LOGGED) {
