@@ -388,6 +388,7 @@ handle_loss(struct sweep *s, const struct osw_sweep_event *event)
 {
     s->stopping = false; /* whatever the reason was, this is graver */
     stop(s, OSW_SWEEP_LOST, &event->error);
+    s->result->rest = true;
     s->over = true;
 }
 
