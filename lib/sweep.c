@@ -258,6 +258,22 @@ answer_is_strange(struct sweep *s, const char *text)
     stop(s, OSW_SWEEP_BROKEN, &error);
 }
 
+/*
+ * The connection has answered to the end of the order's transaction, so what
+ * looks like its own trouble is that of a statement in it: of a foreign table
+ * whose server is away, say.
+ */
+static enum osw_outcome
+outcome_of_error(const struct osw_error *error)
+{
+    enum osw_outcome outcome = osw_outcome_of_sqlstate(error->sqlstate);
+
+    if (outcome == OSW_OUTCOME_UNKNOWN && error->sqlstate[0] != '\0') {
+        return OSW_OUTCOME_FAILED;
+    }
+    return outcome;
+}
+
 static void
 handle_order(struct sweep *s, const struct osw_sweep_event *event)
 {
@@ -274,7 +290,7 @@ handle_order(struct sweep *s, const struct osw_sweep_event *event)
         free(order);
         return;
     } else if (!event->ok) {
-        outcome = osw_outcome_of_sqlstate(event->error.sqlstate);
+        outcome = outcome_of_error(&event->error);
     }
     s->result->counts[outcome]++;
     if (s->depth < s->config->depth) {
