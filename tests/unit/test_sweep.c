@@ -847,6 +847,18 @@ locks_narrow_the_stream_and_other_answers_widen_it(void **state)
 }
 
 static void
+a_stream_of_one_is_not_narrowed(void **state)
+{
+    struct shop *shop = open_shop(10);
+
+    (void)state;
+    shop->config.depth = 1;
+    script(shop, 0, 5, "!55P03");
+    sweep(shop);
+    assert_counts(shop, "swept 5, locked 5");
+}
+
+static void
 a_booking_that_fails_is_warned_of_and_the_run_goes_on(void **state)
 {
     struct shop *shop = open_shop(10);
@@ -967,6 +979,19 @@ fifty_failures_and_no_other_order_are_the_shops_fault(void **state)
     assert_int_equal(count_bookings(shop), 0);
 }
 
+static void
+fifty_failures_behind_all_others_are_the_shops_fault_too(void **state)
+{
+    struct shop *shop = open_shop(100);
+
+    (void)state;
+    script(shop, 50, 100, "!P0001");
+    sweep(shop);
+    assert_counts(shop, "swept 50, failed 50");
+    assert_end(shop, OSW_SWEEP_FAILURES, true);
+    assert_int_equal(count_bookings(shop), 0);
+}
+
 /* The newest 50 reach into those that the walk has tried. */
 static void
 the_sounding_tries_no_order_again(void **state)
@@ -1075,6 +1100,20 @@ the_walk_goes_on_where_it_was_suspended(void **state)
     }
 }
 
+/* Else those found locked would be tried and counted again. */
+static void
+the_walk_goes_on_behind_what_was_in_flight(void **state)
+{
+    struct shop *shop = open_shop(400);
+
+    (void)state;
+    shop->config.batch_size = 500;
+    script(shop, 0, 50, "!P0001");
+    script(shop, 50, 113, "locked");
+    sweep(shop);
+    assert_counts(shop, "swept 287, locked 63, failed 50");
+}
+
 static void
 the_shop_is_sounded_once_a_run(void **state)
 {
@@ -1122,6 +1161,36 @@ good_newest_orders_are_swept_before_the_rest_of_many_locked(void **state)
         assert_true(shop->rows[209 - i].settled);
     }
     assert_int_equal(shop->width[209], 1);
+}
+
+static void
+fifty_locks_in_a_row_have_the_newest_orders_tried(void **state)
+{
+    struct shop *shop = NULL;
+
+    (void)state;
+    for (int locks = 49; locks <= 50; locks++) {
+        shop = open_shop(300);
+        script(shop, 10, 10 + locks, "!55P03");
+        sweep(shop);
+        assert_int_equal(shop->looks_at_newest, locks == 50 ? 1 : 0);
+    }
+}
+
+static void
+a_success_or_failure_breaks_the_row_of_locks(void **state)
+{
+    static const char *const answers[] = {"swept", "!P0001"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        struct shop *shop = open_shop(99);
+
+        script(shop, 0, 99, "!55P03");
+        script(shop, 49, 50, answers[i]);
+        sweep(shop);
+        assert_int_equal(shop->looks_at_newest, 0);
+    }
 }
 
 static void
@@ -1739,6 +1808,7 @@ main(void)
         cmocka_unit_test(passing_errors_are_counted_locked_and_booked),
         cmocka_unit_test(an_order_found_locked_is_not_booked),
         cmocka_unit_test(locks_narrow_the_stream_and_other_answers_widen_it),
+        cmocka_unit_test(a_stream_of_one_is_not_narrowed),
         cmocka_unit_test(a_booking_that_fails_is_warned_of_and_the_run_goes_on),
         cmocka_unit_test(
             ten_failing_orders_are_logged_oldest_first_and_the_others_counted),
@@ -1751,6 +1821,8 @@ main(void)
             a_shop_where_nothing_succeeds_ends_the_run_and_books_nothing),
         cmocka_unit_test(forty_nine_failures_are_the_orders_own),
         cmocka_unit_test(fifty_failures_and_no_other_order_are_the_shops_fault),
+        cmocka_unit_test(
+            fifty_failures_behind_all_others_are_the_shops_fault_too),
         cmocka_unit_test(the_sounding_tries_no_order_again),
         cmocka_unit_test(a_success_breaks_the_streak),
         cmocka_unit_test(an_order_kept_or_changed_is_no_success),
@@ -1758,10 +1830,13 @@ main(void)
         cmocka_unit_test(a_streak_begins_anew_with_another_sqlstate),
         cmocka_unit_test(a_success_among_those_in_flight_clears_the_shop),
         cmocka_unit_test(the_walk_goes_on_where_it_was_suspended),
+        cmocka_unit_test(the_walk_goes_on_behind_what_was_in_flight),
         cmocka_unit_test(the_shop_is_sounded_once_a_run),
         cmocka_unit_test(the_error_told_is_the_streaks_not_the_soundings),
         cmocka_unit_test(
             good_newest_orders_are_swept_before_the_rest_of_many_locked),
+        cmocka_unit_test(fifty_locks_in_a_row_have_the_newest_orders_tried),
+        cmocka_unit_test(a_success_or_failure_breaks_the_row_of_locks),
         cmocka_unit_test(locks_alone_never_end_a_run),
         cmocka_unit_test(
             a_sounding_after_locks_needs_fifty_failures_of_one_kind),
