@@ -18,8 +18,7 @@ ask(struct osw_pg *pg,
     const char *values[] = {id};
 
     (void)snprintf(id, sizeof(id), "%d", sweep_id);
-    if (!osw_pg_query(
-            pg, &statement, values, 1, deadline_ms, &answer, error)) {
+    if (!osw_pg_query(pg, &statement, values, 1, deadline_ms, &answer, error)) {
         return false;
     }
     *yes = osw_pg_is_true(&answer, 0, 0);
@@ -49,9 +48,8 @@ osw_lock_release(struct osw_pg *pg,
         return false;
     }
     if (!held) {
-        return osw_error_set(error,
-                             OSW_EXIT_INTERNAL,
-                             "the lock was not held any more");
+        return osw_error_set(
+            error, OSW_EXIT_INTERNAL, "the lock was not held any more");
     }
     return true;
 }

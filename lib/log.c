@@ -56,7 +56,7 @@ osw_log(enum osw_log_level level, const char *format, ...)
 void
 osw_log_error(const struct osw_error *error)
 {
-    const char *separator = error->hint[0] != '\0' ? ". " : "";
+    const char *separator = error->hint[0] != '\0' ? "; " : "";
 
     osw_log(OSW_LOG_ERROR, "%s%s%s", error->message, separator, error->hint);
 }

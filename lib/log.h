@@ -29,7 +29,7 @@ bool osw_log_enabled(enum osw_log_level level);
 void osw_log(enum osw_log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Write an error record at level error: "message. Hint", one line. */
+/* Write an error record at level error: "message; hint", one line. */
 void osw_log_error(const struct osw_error *error);
 
 #endif

@@ -59,8 +59,7 @@ begin(struct osw_pg *pg, int *version, struct osw_error *error)
     exists = osw_pg_is_true(&answer, 0, 0);
     osw_pg_answer_clear(&answer);
     *version = 0;
-    return !exists ||
-           ask_number(pg, osw_sql_schema_version, version, error);
+    return !exists || ask_number(pg, osw_sql_schema_version, version, error);
 }
 
 static bool

@@ -208,7 +208,8 @@ static const struct row rows[] = {
      .kind = KIND_FORMAT,
      .field = FIELD(format),
      .help = "report on stdout in this form (default: text\n"
-             "on a terminal or with -v, else none)"},
+             "on a terminal, with -v and in a dry run, else\n"
+             "none)"},
     {.name = "--verbose",
      .letter = 'v',
      .group = GROUP_OUTPUT,

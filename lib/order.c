@@ -99,9 +99,7 @@ osw_order_key(const struct osw_order *order, char *text, size_t size)
 
     text[0] = '\0';
     for (int i = 1; i < order->count; i++) {
-        if (i > 1) {
-            length = strlcat(text, ", ", size);
-        }
+        (void)strlcat(text, i > 1 ? ", " : "", size);
         length = strlcat(text, order->values[i], size);
     }
     if (length >= size && size > 4) {

@@ -22,7 +22,10 @@ struct osw_order_queue {
     int length;
 };
 
-#define OSW_ORDER_QUEUE_INIT {NULL, NULL, 0}
+#define OSW_ORDER_QUEUE_INIT                                                   \
+    {                                                                          \
+        NULL, NULL, 0                                                          \
+    }
 
 /*
  * A new order with copies of the values (NULL becomes ""), in one piece of

@@ -14,9 +14,9 @@
 #include "interrupt.h"
 #include "log.h"
 
-#define OLDEST_SERVER 140000
+#define OLDEST_SERVER   140000
 #define CONNECT_TOTAL_S 10
-#define CONNECT_HOST_S 5
+#define CONNECT_HOST_S  5
 
 struct osw_pg {
     PGconn *conn;
@@ -57,9 +57,8 @@ fill_from_result(struct osw_error *error, const PGresult *result)
     if (message != NULL) {
         osw_error_set(error, OSW_EXIT_INTERNAL, "%s", message);
     } else {
-        fill_from_text(error,
-                       OSW_EXIT_UNAVAILABLE,
-                       PQresultErrorMessage(result));
+        fill_from_text(
+            error, OSW_EXIT_UNAVAILABLE, PQresultErrorMessage(result));
     }
     if (state != NULL) {
         osw_one_line(error->sqlstate, sizeof(error->sqlstate), state);
@@ -298,7 +297,8 @@ osw_pg_sync(struct osw_pg *pg, struct osw_error *error)
     return true;
 }
 
-/* Take one result of the segment being read; true if it was the segment's end. */
+/* Take one result of the segment being read; true if it was the segment's end.
+ */
 static bool
 take(struct osw_pg *pg, PGresult *result)
 {
@@ -445,9 +445,8 @@ wait_for_query(struct osw_pg *pg,
     case OSW_PG_INTERRUPTED:
         break;
     case OSW_PG_TIMED_OUT:
-        return osw_error_set(error,
-                             OSW_EXIT_UNAVAILABLE,
-                             "no answer from the server in time");
+        return osw_error_set(
+            error, OSW_EXIT_UNAVAILABLE, "no answer from the server in time");
     case OSW_PG_LOST:
         *error = answer->error;
         return false;
@@ -469,6 +468,11 @@ osw_pg_query(struct osw_pg *pg,
              struct osw_pg_answer *answer,
              struct osw_error *error)
 {
+    if (pg->in_flight > 0) {
+        /* A wait before was given up: the next answer is not ours. */
+        return osw_error_set(
+            error, OSW_EXIT_UNAVAILABLE, "the server still owes an answer");
+    }
     if (!osw_pg_queue(pg, statement, values, error) ||
         !osw_pg_sync(pg, error) ||
         !wait_for_query(pg, deadline_ms, answer, error)) {

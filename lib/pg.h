@@ -49,7 +49,10 @@ struct osw_pg_answer {
     struct osw_error error;
 };
 
-#define OSW_PG_ANSWER_INIT {false, 0, 0, NULL, OSW_ERROR_INIT}
+#define OSW_PG_ANSWER_INIT                                                     \
+    {                                                                          \
+        false, 0, 0, NULL, OSW_ERROR_INIT                                      \
+    }
 
 enum osw_pg_event {
     OSW_PG_ANSWERED,    /* *answer is filled; clear it after use */
@@ -104,7 +107,7 @@ enum osw_pg_event osw_pg_wait(struct osw_pg *pg,
 
 /*
  * Queue, sync and wait: one statement, one answer, whatever signals come.
- * Only with no other segment in flight.  An error of the server, a lost
+ * Refused while another segment is in flight.  An error of the server, a lost
  * connection and a passed deadline are all returned as false with the error
  * filled; *answer is then empty.  A true answer has exactly the given number
  * of columns (-1: any).
@@ -121,11 +124,11 @@ bool osw_pg_query(struct osw_pg *pg,
  * Run a script of several statements without parameters, outside of pipeline
  * mode, as one request: for migrations.  Waits without limit.
  */
-bool osw_pg_script(struct osw_pg *pg,
-                   const char *text,
-                   struct osw_error *error);
+bool
+osw_pg_script(struct osw_pg *pg, const char *text, struct osw_error *error);
 
-/* Ask the server to cancel what it is executing.  Waits for the request only. */
+/* Ask the server to cancel what it is executing.  Waits for the request only.
+ */
 void osw_pg_cancel(struct osw_pg *pg);
 
 /* A value of an answer as text; NULL for SQL NULL.  Owned by the answer. */
@@ -136,8 +139,7 @@ osw_pg_value(const struct osw_pg_answer *answer, int row, int column);
 bool osw_pg_is_true(const struct osw_pg_answer *answer, int row, int column);
 
 /* A value that is a whole number; SQL NULL is 0. */
-int64_t
-osw_pg_number(const struct osw_pg_answer *answer, int row, int column);
+int64_t osw_pg_number(const struct osw_pg_answer *answer, int row, int column);
 
 /* Free what the answer holds and make it empty. */
 void osw_pg_answer_clear(struct osw_pg_answer *answer);

@@ -24,6 +24,7 @@ enum total_column {
     TOTAL_COUNT,
     TOTAL_OLDEST,
     TOTAL_OLDEST_KEY,
+    TOTAL_OLDEST_SHOWN,
     TOTAL_COLUMNS,
 };
 
@@ -139,7 +140,8 @@ write_rows_json(FILE *out, const char *sweep, const struct osw_pg_answer *rows)
     for (int row = 0; row < rows->rows; row++) {
         (void)fputs("{\"sweep\":", out);
         osw_report_json_string(out, sweep);
-        (void)fprintf(out, ",\"key\":%s,\"since\":", shown(rows, row, KEY_JSON));
+        (void)fprintf(
+            out, ",\"key\":%s,\"since\":", shown(rows, row, KEY_JSON));
         osw_report_json_string(out, osw_pg_value(rows, row, SINCE_EXACT));
         (void)fputs(",\"age\":", out);
         osw_report_json_string(out, osw_pg_value(rows, row, AGE));
@@ -196,10 +198,9 @@ write_totals_text(FILE *out, const struct osw_pg_answer *totals, int listed)
     (void)fputc('\n', out);
     if (oldest >= 0) {
         (void)fputs("  oldest: ", out);
-        (void)osw_report_plain(out, shown(totals, oldest, TOTAL_OLDEST_KEY));
-        (void)fprintf(out,
-                      ", due since %s\n",
-                      shown(totals, oldest, TOTAL_OLDEST));
+        (void)osw_report_plain(out, shown(totals, oldest, TOTAL_OLDEST_SHOWN));
+        (void)fprintf(
+            out, ", due since %s\n", shown(totals, oldest, TOTAL_OLDEST));
     }
 }
 
@@ -216,9 +217,8 @@ write_totals_json(FILE *out,
     for (int row = 0; row < totals->rows; row++) {
         (void)fputs(row > 0 ? "," : "", out);
         osw_report_json_string(out, shown(totals, row, TOTAL_STATE));
-        (void)fprintf(out,
-                      ":%" PRId64,
-                      osw_pg_number(totals, row, TOTAL_COUNT));
+        (void)fprintf(
+            out, ":%" PRId64, osw_pg_number(totals, row, TOTAL_COUNT));
     }
     (void)fputs("},\"oldest\":", out);
     if (oldest < 0) {

@@ -45,8 +45,8 @@ osw_probe_check_version(int version, struct osw_error *error)
                   version,
                   ours);
     return osw_error_hint(error,
-                          version > ours ? "Install the newer order-sweep."
-                                         : "Run order-sweep migrate.");
+                          version > ours ? "install the newer order-sweep"
+                                         : "run order-sweep migrate");
 }
 
 /* The parameters of the settings' statement. */
@@ -56,8 +56,9 @@ struct settings {
     const char *values[4];
 };
 
-static const struct osw_pg_statement settings_statement = {
-    NULL, osw_sql_settings, 4};
+static const struct osw_pg_statement settings_statement = {NULL,
+                                                           osw_sql_settings,
+                                                           4};
 
 static void
 fill_settings(struct settings *settings,
@@ -143,8 +144,8 @@ check_answer(struct osw_pg *pg,
         osw_error_set(error,
                       OSW_EXIT_CONFIG,
                       "a connection pooler stands between here and the server");
-        return osw_error_hint(error,
-                              "Connect to PostgreSQL itself: --host, --port.");
+        return osw_error_hint(
+            error, "connect to PostgreSQL itself with --host and --port");
     }
     if (osw_pg_value(answer, 0, NAME) != NULL) {
         return true;
@@ -154,14 +155,13 @@ check_answer(struct osw_pg *pg,
                       OSW_EXIT_CONFIG,
                       "--sweep: \"%s\" is not defined in this database",
                       sweep);
-        return osw_error_hint(error,
-                              "SELECT name FROM order_sweep.sweep lists what "
-                              "is.");
+        return osw_error_hint(
+            error, "write one of SELECT name FROM order_sweep.sweep");
     }
     osw_error_set(error, OSW_EXIT_CONFIG, "no sweep is defined");
     return osw_error_hint(error,
-                          "Call order_sweep.define in this database; the "
-                          "README shows how.");
+                          "call order_sweep.define in this database, as the "
+                          "README shows");
 }
 
 static bool

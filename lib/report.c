@@ -68,9 +68,7 @@ write_json(FILE *out, const struct osw_report *report)
 static void
 write_counts(FILE *out, const struct osw_report *report)
 {
-    (void)fprintf(out,
-                  " %" PRId64 " swept",
-                  report->counts[OSW_OUTCOME_SWEPT]);
+    (void)fprintf(out, " %" PRId64 " swept", report->counts[OSW_OUTCOME_SWEPT]);
     for (int i = 0; i < OSW_OUTCOME_COUNT; i++) {
         if (i != OSW_OUTCOME_SWEPT && report->counts[i] > 0) {
             (void)fprintf(out,

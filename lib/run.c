@@ -188,10 +188,7 @@ set_session(struct run *run)
 {
     struct osw_error error = OSW_ERROR_INIT;
 
-    if (!osw_probe_set_session(run->pg,
-                               &run->limits,
-                               run->hard_ms,
-                               &error)) {
+    if (!osw_probe_set_session(run->pg, &run->limits, run->hard_ms, &error)) {
         fail(run, NULL, &error);
         return false;
     }
@@ -249,8 +246,8 @@ handle_busy(struct run *run, const struct osw_probe_sweep *sweep)
                       sweep->name,
                       sweep->silent_s);
         osw_error_hint(&error,
-                       "Look for its process, or for its session in "
-                       "pg_stat_activity and pg_locks.");
+                       "look for its session in pg_stat_activity and "
+                       "pg_locks");
         fail(run, NULL, &error);
         exit = error.exit;
     } else if (run->options->fail_if_busy) {
@@ -356,24 +353,27 @@ close_run(struct run *run,
           struct osw_sweep_result *result)
 {
     struct osw_error error = OSW_ERROR_INIT;
+    bool closed = result->stop != OSW_SWEEP_LOST;
 
-    if (result->stop == OSW_SWEEP_LOST) {
-        if (run->limits.asynchronous && result->counts[OSW_OUTCOME_SWEPT] > 0) {
-            osw_log(OSW_LOG_ERROR,
-                    "%s: %" PRId64 " orders were swept, but not known to be "
-                    "durable",
-                    sweep->name,
-                    result->counts[OSW_OUTCOME_SWEPT]);
-        }
-        return TURN_LOST;
-    }
-    if (!osw_runlog_finish(run->pg, run_id, result, run->drain_ms, &error)) {
+    if (closed &&
+        !osw_runlog_finish(run->pg, run_id, result, run->drain_ms, &error)) {
+        closed = false;
         fail(run, sweep->name, &error);
+        result->stop = OSW_SWEEP_LOST;
         result->error = error;
-        return TURN_LOST;
     }
-    return result->rest && result->stop == OSW_SWEEP_TIME_LIMIT ? TURN_REST
-                                                                : TURN_OVER;
+    if (closed) {
+        return result->rest && result->stop == OSW_SWEEP_TIME_LIMIT ? TURN_REST
+                                                                    : TURN_OVER;
+    }
+    if (run->limits.asynchronous && result->counts[OSW_OUTCOME_SWEPT] > 0) {
+        osw_log(OSW_LOG_ERROR,
+                "%s: %" PRId64 " orders were swept, but are not known to be "
+                "durable",
+                sweep->name,
+                result->counts[OSW_OUTCOME_SWEPT]);
+    }
+    return TURN_LOST;
 }
 
 static void
@@ -408,12 +408,8 @@ sweep_orders(struct run *run,
     enum turn turn = TURN_LOST;
     enum osw_exit exit = OSW_EXIT_OK;
 
-    if (!osw_stream_open(&stream,
-                         run->pg,
-                         definition,
-                         run->window,
-                         run_id,
-                         &error)) {
+    if (!osw_stream_open(
+            &stream, run->pg, definition, run->window, run_id, &error)) {
         osw_stream_close(&stream);
         fail(run, sweep->name, &error);
         return TURN_LOST;
@@ -421,15 +417,11 @@ sweep_orders(struct run *run,
     osw_sweep(&config, &osw_stream_ops, &stream, &result);
     log_end(run, sweep->name, &result);
     turn = close_run(run, sweep, run_id, &result);
-    exit = osw_exit_graver(exit_of(&result), result.error.exit);
-    note(run, exit_of(&result));
+    exit = exit_of(&result);
+    note(run, exit);
     count_orders(run, &result);
-    report_run(run,
-               sweep,
-               run_id,
-               &result,
-               osw_clock_now_ms() - began_ms,
-               exit);
+    report_run(
+        run, sweep, run_id, &result, osw_clock_now_ms() - began_ms, exit);
     osw_stream_close(&stream);
     return turn;
 }
@@ -442,24 +434,16 @@ open_run(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
     char run_id[OSW_RUN_ID_SIZE];
     enum turn turn = TURN_OVER;
 
-    if (!osw_definition_load(run->pg,
-                             sweep->name,
-                             run->hard_ms,
-                             &definition,
-                             &error)) {
+    if (!osw_definition_load(
+            run->pg, sweep->name, run->hard_ms, &definition, &error)) {
         osw_fault_classify(&error);
         fail(run, sweep->name, &error);
-        return error.sqlstate[0] == '\0' &&
-                       error.exit == OSW_EXIT_UNAVAILABLE
+        return error.sqlstate[0] == '\0' && error.exit == OSW_EXIT_UNAVAILABLE
                    ? TURN_LOST
                    : TURN_OVER;
     }
-    if (osw_runlog_begin(run->pg,
-                         sweep->name,
-                         run->window,
-                         run->hard_ms,
-                         run_id,
-                         &error)) {
+    if (osw_runlog_begin(
+            run->pg, sweep->name, run->window, run->hard_ms, run_id, &error)) {
         turn = sweep_orders(run, sweep, &definition, run_id, soft_ms);
     } else {
         fail(run, sweep->name, &error);
@@ -496,11 +480,24 @@ take_turn(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
 }
 
 static bool
-time_is_left(const struct run *run)
+may_go_on(const struct run *run)
 {
     return osw_clock_now_ms() < run->soft_ms &&
            (run->options->max_orders == 0 || run->orders_left > 0) &&
            osw_interrupt_count() == 0;
+}
+
+/* The end of a turn that leaves as much time to each sweep still due. */
+static int64_t
+share_of_time(const struct run *run, int from)
+{
+    int64_t now = osw_clock_now_ms();
+    int sharing = 0;
+
+    for (int i = from; i < run->probe.count; i++) {
+        sharing += run->probe.sweeps[i].due ? 1 : 0;
+    }
+    return sharing > 1 ? now + (run->soft_ms - now) / sharing : run->soft_ms;
 }
 
 /* All due sweeps share the time in turns, until none has a rest. */
@@ -510,23 +507,18 @@ sweep_all(struct run *run, int due)
     enum turn turn = TURN_OVER;
 
     while (due > 0) {
-        int share = due;
-
         for (int i = 0; i < run->probe.count; i++) {
             struct osw_probe_sweep *sweep = &run->probe.sweeps[i];
-            int64_t now = osw_clock_now_ms();
 
             if (!sweep->due) {
                 continue;
             }
-            turn = take_turn(run,
-                             sweep,
-                             now + (run->soft_ms - now) / share);
-            share--;
+            turn = may_go_on(run) ? take_turn(run, sweep, share_of_time(run, i))
+                                  : TURN_OVER;
             if (turn == TURN_LOST) {
                 return;
             }
-            if (turn == TURN_OVER || !time_is_left(run)) {
+            if (turn == TURN_OVER) {
                 sweep->due = false;
                 due--;
             }
@@ -545,13 +537,9 @@ sort_out(struct run *run)
         const struct osw_probe_sweep *sweep = &run->probe.sweeps[i];
 
         if (sweep->error_message != NULL) {
-            osw_error_set(&error,
-                          OSW_EXIT_CONFIG,
-                          "%s",
-                          sweep->error_message);
-            osw_one_line(error.sqlstate,
-                         sizeof(error.sqlstate),
-                         sweep->error_state);
+            osw_error_set(&error, OSW_EXIT_CONFIG, "%s", sweep->error_message);
+            osw_one_line(
+                error.sqlstate, sizeof(error.sqlstate), sweep->error_state);
             osw_fault_classify(&error);
             fail(run, sweep->name, &error);
             report_idle(run, sweep, "broken", error.exit);

@@ -27,14 +27,11 @@ osw_runlog_begin(struct osw_pg *pg,
         (void)strlcpy(host, "unknown", sizeof(host));
     }
     (void)snprintf(pid, sizeof(pid), "%ld", (long)getpid());
-    if (!osw_pg_query(
-            pg, &statement, values, 1, deadline_ms, &answer, error)) {
+    if (!osw_pg_query(pg, &statement, values, 1, deadline_ms, &answer, error)) {
         return false;
     }
-    (void)snprintf(run_id,
-                   OSW_RUN_ID_SIZE,
-                   "%" PRId64,
-                   osw_pg_number(&answer, 0, 0));
+    (void)snprintf(
+        run_id, OSW_RUN_ID_SIZE, "%" PRId64, osw_pg_number(&answer, 0, 0));
     osw_pg_answer_clear(&answer);
     return true;
 }
@@ -54,14 +51,11 @@ osw_runlog_finish(struct osw_pg *pg,
         run_id, osw_sweep_stop_name(result->stop), result->rest ? "t" : "f"};
 
     for (int i = 0; i < OSW_OUTCOME_COUNT; i++) {
-        (void)snprintf(counts[i],
-                       sizeof(counts[i]),
-                       "%" PRId64,
-                       result->counts[i]);
+        (void)snprintf(
+            counts[i], sizeof(counts[i]), "%" PRId64, result->counts[i]);
         values[3 + i] = counts[i];
     }
-    if (!osw_pg_query(
-            pg, &statement, values, 1, deadline_ms, &answer, error)) {
+    if (!osw_pg_query(pg, &statement, values, 1, deadline_ms, &answer, error)) {
         return false;
     }
     osw_pg_answer_clear(&answer);

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "interrupt.h"
 
 #define MAX_KEY_COLUMNS 32 /* PostgreSQL's limit for a key */
 
-/* Room for one more expected answer; the ring is made straight when it grows. */
+/* Room for one more expected answer; the ring is made straight when it grows.
+ */
 static bool
 make_room(struct osw_stream *stream)
 {
@@ -65,10 +67,8 @@ send_batch(void *context, const struct osw_order *after, int limit)
     }
     (void)snprintf(limit_text, sizeof(limit_text), "%d", limit);
     values[1 + columns] = limit_text;
-    return send(stream,
-                &stream->definition->batch,
-                values,
-                OSW_SWEEP_EVENT_BATCH);
+    return send(
+        stream, &stream->definition->batch, values, OSW_SWEEP_EVENT_BATCH);
 }
 
 static bool
@@ -80,10 +80,8 @@ send_newest(void *context, int limit)
 
     (void)snprintf(limit_text, sizeof(limit_text), "%d", limit);
     values[1] = limit_text;
-    return send(stream,
-                &stream->definition->newest,
-                values,
-                OSW_SWEEP_EVENT_BATCH);
+    return send(
+        stream, &stream->definition->newest, values, OSW_SWEEP_EVENT_BATCH);
 }
 
 /* Put the key into values; returns how many columns it has. */
@@ -109,10 +107,8 @@ send_order(void *context, const struct osw_order *order)
 
     values[keys] = stream->window;
     values[keys + 1] = stream->run_id;
-    return send(stream,
-                &stream->definition->cancel,
-                values,
-                OSW_SWEEP_EVENT_ORDER);
+    return send(
+        stream, &stream->definition->cancel, values, OSW_SWEEP_EVENT_ORDER);
 }
 
 static bool
@@ -128,10 +124,8 @@ send_failure(void *context,
     values[keys] = error->sqlstate;
     values[keys + 1] = error->message;
     values[keys + 2] = counts ? "t" : "f";
-    return send(stream,
-                &stream->definition->fail,
-                values,
-                OSW_SWEEP_EVENT_RECORDED);
+    return send(
+        stream, &stream->definition->fail, values, OSW_SWEEP_EVENT_RECORDED);
 }
 
 static void
@@ -180,6 +174,12 @@ wait_for_answer(void *context,
 {
     struct osw_stream *stream = context;
 
+    /* Answers that keep coming must not hide a deadline. */
+    if (deadline_ms != stream->told_ms && osw_clock_left_ms(deadline_ms) == 0) {
+        stream->told_ms = deadline_ms;
+        event->type = OSW_SWEEP_EVENT_TIMED_OUT;
+        return;
+    }
     osw_pg_answer_clear(&stream->answer);
     switch (osw_pg_wait(stream->pg, deadline_ms, &stream->answer)) {
     case OSW_PG_ANSWERED:

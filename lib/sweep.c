@@ -196,8 +196,7 @@ order_failed(struct sweep *s,
         free(order);
         return;
     }
-    if (s->phase == WALKING &&
-        strcmp(s->streak_state, error->sqlstate) != 0) {
+    if (s->phase == WALKING && strcmp(s->streak_state, error->sqlstate) != 0) {
         release_held(s, true);
         memcpy(s->streak_state, error->sqlstate, sizeof(s->streak_state));
     }
@@ -242,7 +241,7 @@ answer_is_strange(struct sweep *s, const char *text)
                   OSW_EXIT_CONFIG,
                   "the cancel function answered \"%s\"",
                   text != NULL ? text : "NULL");
-    osw_error_hint(&error, "Run order-sweep migrate.");
+    osw_error_hint(&error, "run order-sweep migrate");
     stop(s, OSW_SWEEP_BROKEN, &error);
 }
 
@@ -412,9 +411,8 @@ fill(struct sweep *s)
     }
     if (s->phase == WALKING && !s->looking && !s->exhausted &&
         s->waiting.length < s->config->depth && may_sweep_more(s)) {
-        s->looking = s->ops->send_batch(s->context,
-                                        s->cursor,
-                                        s->config->batch_size);
+        s->looking =
+            s->ops->send_batch(s->context, s->cursor, s->config->batch_size);
         s->mute = !s->looking;
     }
 }

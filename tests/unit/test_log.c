@@ -129,7 +129,7 @@ an_error_is_message_and_hint(void **state)
     osw_log_error(&error);
     assert_string_equal(captured(),
                         "order-sweep: no schema\n"
-                        "order-sweep: no schema. run order-sweep migrate\n");
+                        "order-sweep: no schema; run order-sweep migrate\n");
 }
 
 static void
@@ -137,7 +137,7 @@ an_error_of_full_size_is_written_whole(void **state)
 {
     struct osw_error error = OSW_ERROR_INIT;
     size_t expected = strlen("order-sweep: ") + sizeof error.message - 1 +
-                      strlen(". ") + sizeof error.hint - 1 + strlen("\n");
+                      strlen("; ") + sizeof error.hint - 1 + strlen("\n");
 
     (void)state;
     memset(error.message, 'm', sizeof error.message - 1);

@@ -1,0 +1,77 @@
+# shellcheck shell=sh
+# Sourced: installs what is missing, on Debian and its like.
+#
+#     install_packages PACKAGE...
+#
+# asks apt only when a package is missing.  The server's package neither
+# creates nor starts a cluster on the way, no other service is started either,
+# and the two files that see to this are gone afterwards.
+
+# The packages, by what needs them.
+# shellcheck disable=SC2034  # used by whoever sources this
+packages_build='cmake ninja-build gcc libc6-dev pkg-config libpq-dev libbsd-dev'
+# shellcheck disable=SC2034
+packages_server='postgresql'
+
+# Run a command as root.
+as_root()
+{
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        echo "install: neither root nor sudo; install yourself:" \
+            "$missing_packages" >&2
+        return 1
+    fi
+}
+
+# The script that runs as root; $@ are the packages.
+install_script='
+set -eu
+export DEBIAN_FRONTEND=noninteractive
+cluster=/etc/postgresql-common/createcluster.d/order-sweep-install.conf
+policy=/usr/sbin/policy-rc.d
+made=
+tidy_up()
+{
+    rm -f "$cluster"
+    rmdir /etc/postgresql-common/createcluster.d 2>/dev/null || :
+    if [ -n "$made" ]; then
+        rm -f "$policy"
+    fi
+}
+trap tidy_up EXIT
+trap "exit 129" HUP
+trap "exit 130" INT
+trap "exit 143" TERM
+mkdir -p "${cluster%/*}"
+echo "create_main_cluster = false" >"$cluster"
+echo "start_conf = manual" >>"$cluster"
+if [ ! -e "$policy" ]; then
+    made=yes
+    printf "#!/bin/sh\nexit 101\n" >"$policy"
+    chmod 755 "$policy"
+fi
+apt-get -q -o DPkg::Lock::Timeout=300 update
+apt-get -q -y -o DPkg::Lock::Timeout=300 install --no-install-recommends "$@"
+'
+
+# Install the packages that are missing.
+install_packages()
+{
+    missing_packages=
+    for package in "$@"; do
+        case $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>&1 || :) in
+        installed) ;;
+        *) missing_packages="$missing_packages $package" ;;
+        esac
+    done
+    if [ -z "$missing_packages" ]; then
+        return 0
+    fi
+    echo "install:$missing_packages"
+    # shellcheck disable=SC2086  # a list of words
+    as_root sh -c "$install_script" install $missing_packages </dev/null
+}
