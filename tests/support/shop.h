@@ -15,8 +15,8 @@
  * to 9 (1000 pieces each), its definition, and public.fingerprint().
  */
 struct osw_test_shop {
-  char *conninfo;
-  PGconn *conn; /* looks on, and does what needs no session of its own */
+    char *conninfo;
+    PGconn *conn; /* looks on, and does what needs no session of its own */
 };
 
 void osw_test_shop_open(struct osw_test_shop *shop, const char *name);
@@ -25,15 +25,17 @@ void osw_test_shop_open(struct osw_test_shop *shop, const char *name);
 void osw_test_shop_close(struct osw_test_shop *shop);
 
 /* Place an order of one piece of goods a and b; returns its number. */
-int osw_test_shop_place(struct osw_test_shop *shop, const char *age, int a,
-                        int b);
+int
+osw_test_shop_place(struct osw_test_shop *shop, const char *age, int a, int b);
 
 /*
  * Put a text of a function of schema order_sweep in another's place and create
  * the function so; it must hold the text.
  */
-void osw_test_shop_mutate(struct osw_test_shop *shop, const char *function,
-                          const char *from, const char *to);
+void osw_test_shop_mutate(struct osw_test_shop *shop,
+                          const char *function,
+                          const char *from,
+                          const char *to);
 
 /* Everything a sweep may change, as one hash; to be freed. */
 char *osw_test_shop_fingerprint(struct osw_test_shop *shop);
@@ -47,8 +49,8 @@ char *osw_test_shop_invariants(struct osw_test_shop *shop);
  * error.  Valid until the session's next step.
  */
 struct osw_test_session {
-  PGconn *conn;
-  char said[256];
+    PGconn *conn;
+    char said[256];
 };
 
 void osw_test_session_open(struct osw_test_session *session,
@@ -56,13 +58,15 @@ void osw_test_session_open(struct osw_test_session *session,
 
 void osw_test_session_close(struct osw_test_session *session);
 
-const char *osw_test_step(struct osw_test_session *session, const char *sql,
+const char *osw_test_step(struct osw_test_session *session,
+                          const char *sql,
                           ...) __attribute__((format(printf, 2, 3)));
 
 /* Begin a step that will wait for a lock; returns once it does wait. */
 void osw_test_step_waits(struct osw_test_shop *shop,
-                         struct osw_test_session *session, const char *sql, ...)
-    __attribute__((format(printf, 3, 4)));
+                         struct osw_test_session *session,
+                         const char *sql,
+                         ...) __attribute__((format(printf, 3, 4)));
 
 /* The end of a step that waited: what it said. */
 const char *osw_test_step_ends(struct osw_test_session *session);
