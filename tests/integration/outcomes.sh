@@ -24,7 +24,7 @@ unchanged()
 order=$(place '31 minutes' '[{"goods_id": 1, "quantity": 2},
     {"goods_id": 2, "quantity": 1}, {"goods_id": 1, "quantity": 3}]')
 # The same buyer's order of other goods, and another buyer's of the same, stay.
-ask "SELECT shop.place_order(buyer_id, '[{\"goods_id\": 3, \"quantity\": 7}]')
+change "SELECT shop.place_order(buyer_id, '[{\"goods_id\": 3, \"quantity\": 7}]')
           FROM shop.orders WHERE id = $order" >/dev/null
 place '1 minute' '[{"goods_id": 1, "quantity": 4}]' >/dev/null
 is 'stock before' "$(ask 'SELECT string_agg(stock::text, $$ $$ ORDER BY id)
@@ -60,16 +60,16 @@ unchanged changed "$order"
 # --- kept --------------------------------------------------------------------
 
 order=$(place '31 minutes')
-ask "INSERT INTO shop.payment (order_id, amount) VALUES ($order, 1)"
+change "INSERT INTO shop.payment (order_id, amount) VALUES ($order, 1)"
 unchanged 'kept: payment received' "$order"
 is 'due says so too' "$(ask "SELECT state FROM
     order_sweep.cancel_unpaid_due(NULL) WHERE order_key = '[$order]'")" \
     'keep: payment received'
-ask "SELECT FROM shop.pay_order($order, 1)"
+change "SELECT FROM shop.pay_order($order, 1)"
 
 order=$(place '30 days 31 minutes')
 unchanged 'kept: too old' "$order"
-ask "SELECT FROM shop.pay_order($order, 1)"
+change "SELECT FROM shop.pay_order($order, 1)"
 # The bound counts from the deadline on.
 order=$(place '30 days 29 minutes')
 is 'cancel just within max_age' "$(cancel "$order")" swept
@@ -77,21 +77,21 @@ is 'cancel just within max_age' "$(cancel "$order")" swept
 # --- changed, gone -----------------------------------------------------------
 
 order=$(place '31 minutes')
-ask "SELECT FROM shop.pay_order($order, 1)"
+change "SELECT FROM shop.pay_order($order, 1)"
 unchanged changed "$order"
 order=$(place '1 second')
 unchanged changed "$order"
 order=$(place '-1 hour')
 unchanged changed "$order"
 order=$(place '31 minutes')
-ask "ALTER TABLE shop.orders ALTER order_status DROP NOT NULL;
+change "ALTER TABLE shop.orders ALTER order_status DROP NOT NULL;
         UPDATE shop.orders SET order_status = NULL WHERE id = $order"
 unchanged changed "$order"
-ask "UPDATE shop.orders SET order_status = 1 WHERE id = $order;
+change "UPDATE shop.orders SET order_status = 1 WHERE id = $order;
         ALTER TABLE shop.orders ALTER created DROP NOT NULL;
         UPDATE shop.orders SET created = NULL WHERE id = $order"
 unchanged changed "$order"
-ask "UPDATE shop.orders SET created = extract(epoch FROM now())
+change "UPDATE shop.orders SET created = extract(epoch FROM now())
          WHERE id = $order"
 unchanged gone 999999999
 unchanged gone NULL
@@ -136,7 +136,7 @@ invariants 'after windows'
 
 # The shop opens an order again: the batch passes it, and were it not for the
 # batch, the journal's key would refuse it.
-ask "UPDATE shop.orders SET order_status = 1, closed_at = NULL
+change "UPDATE shop.orders SET order_status = 1, closed_at = NULL
          WHERE id = $order;
         UPDATE shop.goods SET stock = stock - 1 WHERE id = 1;
         INSERT INTO shop.buyer_mark SELECT buyer_id, 1 FROM shop.orders
@@ -152,7 +152,7 @@ is 'nothing is due' "$(ask "SELECT due FROM
     order_sweep.cancel_unpaid_next(NULL)")" f
 unchanged '23505: duplicate key value violates unique constraint "journal_pkey"' \
     "$order"
-ask "UPDATE shop.orders SET order_status = 3, closed_at = now()
+change "UPDATE shop.orders SET order_status = 3, closed_at = now()
          WHERE id = $order;
         UPDATE shop.goods SET stock = stock + 1 WHERE id = 1;
         DELETE FROM shop.buyer_mark m USING shop.orders o
@@ -168,30 +168,30 @@ $$BEGIN RETURN NULL; END$$;
 CREATE FUNCTION shop.undo() RETURNS trigger LANGUAGE plpgsql AS
 $$BEGIN NEW.order_status := OLD.order_status; RETURN NEW; END$$;
 SQL
-ask 'CREATE TRIGGER t BEFORE UPDATE ON shop.orders
+change 'CREATE TRIGGER t BEFORE UPDATE ON shop.orders
     FOR EACH ROW EXECUTE FUNCTION shop.swallow()'
 unchanged 'OS002: the update of the order changed no row' "$order"
-ask 'DROP TRIGGER t ON shop.orders;
+change 'DROP TRIGGER t ON shop.orders;
     CREATE TRIGGER t BEFORE UPDATE ON shop.orders
     FOR EACH ROW EXECUTE FUNCTION shop.undo()'
 unchanged 'OS003: the order is unpaid as before after the update' "$order"
-ask 'DROP TRIGGER t ON shop.orders'
+change 'DROP TRIGGER t ON shop.orders'
 # A rule swallows it too.
-ask 'CREATE RULE r AS ON UPDATE TO shop.orders DO INSTEAD NOTHING'
+change 'CREATE RULE r AS ON UPDATE TO shop.orders DO INSTEAD NOTHING'
 is 'cancel against a rule' "$(cancel "$order" | sed 's/:.*//')" 0A000
-ask 'DROP RULE r ON shop.orders'
+change 'DROP RULE r ON shop.orders'
 
 # Goods whose row is gone: the order fails whole, its other goods too.
 lines='[{"goods_id": 5, "quantity": 2}, {"goods_id": 9, "quantity": 3}]'
 poor=$(place '31 minutes' "$lines")
-ask 'DELETE FROM shop.goods WHERE id = 9'
+change 'DELETE FROM shop.goods WHERE id = 9'
 unchanged 'P0001: cannot return 3 of goods 9: not found' "$poor"
 # An each that violates a constraint: the order stays whole, its status too.
-ask 'ALTER TABLE shop.goods ADD CONSTRAINT brim CHECK (stock < 1)
+change 'ALTER TABLE shop.goods ADD CONSTRAINT brim CHECK (stock < 1)
     NOT VALID'
 unchanged '23514: new row for relation "goods" violates check constraint "brim"' \
     "$order"
-ask "ALTER TABLE shop.goods DROP CONSTRAINT brim;
+change "ALTER TABLE shop.goods DROP CONSTRAINT brim;
         INSERT INTO shop.goods VALUES (9, 'Goods 9', 10, 1000, 997)"
 is 'cancel with the goods back' "$(cancel "$poor")" swept
 is 'cancel after the trigger' "$(cancel "$order")" swept
@@ -209,7 +209,7 @@ done
 is 'after both' "$(fingerprint)" "$before"
 
 # Rolled back by the caller: nothing of it stays.
-ask "BEGIN; SELECT FROM order_sweep.cancel_unpaid_cancel($order, NULL, 0);
+change "BEGIN; SELECT FROM order_sweep.cancel_unpaid_cancel($order, NULL, 0);
         ROLLBACK"
 is 'after a rollback' "$(fingerprint)" "$before"
 
@@ -235,10 +235,10 @@ is 'who ran the deferred trigger' "$(ask "SELECT order_id, by_whom =
     current_user FROM shop.witness")" "$order|t"
 # One that refuses, refuses the order and not the commit.
 order=$(place '31 minutes')
-ask "CREATE OR REPLACE FUNCTION shop.witness() RETURNS trigger
+change "CREATE OR REPLACE FUNCTION shop.witness() RETURNS trigger
     LANGUAGE plpgsql AS \$\$BEGIN RAISE 'not this one'; END\$\$"
 unchanged 'P0001: not this one' "$order"
-ask "DROP TRIGGER witness ON shop.orders;
+change "DROP TRIGGER witness ON shop.orders;
         DROP OWNED BY $role; DROP ROLE $role"
 is 'without it' "$(cancel "$order")" swept
 invariants 'at the end'

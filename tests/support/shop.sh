@@ -6,6 +6,7 @@
 #                          shop with goods 1 to 9, and its definition
 #     ask SQL              what the SQL says, rows or errors, each line's end
 #                          kept; in a session that stays, so it is quick
+#     change SQL           runs it there; an error fails the test
 #     place AGE [LINES]    places an order that long ago ('31 minutes'), prints
 #                          its number; LINES as shop.place_order takes them
 #     cancel ORDER [WINDOW [RUN]]
@@ -99,6 +100,15 @@ ask()
     converse 7 8 "$1"
 }
 
+change()
+{
+    local said
+    said=$(ask "$1")
+    case $said in
+    *ERROR:*) fail "$1"$'\n'"$said" ;;
+    esac
+}
+
 new_shop()
 {
     export PGOPTIONS=--client-min-messages=warning
@@ -154,6 +164,7 @@ invariants()
 runs()
 {
     local code=0
+    # shellcheck disable=SC2034  # used by whoever sources this
     out=$("$ORDER_SWEEP_BIN" "${@:2}" 2>"$scratch/err" </dev/null) || code=$?
     err=$(cat "$scratch/err")
     is "exit code of order-sweep ${*:2} (${err:-no message})" "$code" "$1"
