@@ -1,8 +1,10 @@
--- public.fingerprint(): a hash of every row of the shop and of the books, and
+-- testing.fingerprint(): a hash of every row of the shop and of the books, and
 -- of the text, owner and grants of all functions of schema order_sweep. Equal
 -- before and after means: nothing changed.
 
-CREATE FUNCTION public.fingerprint() RETURNS text LANGUAGE plpgsql AS $$
+CREATE SCHEMA testing;
+
+CREATE FUNCTION testing.fingerprint() RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     name text;
     part text;
@@ -22,5 +24,5 @@ BEGIN
       INTO part FROM pg_proc p WHERE p.pronamespace = 'order_sweep'::regnamespace;
     RETURN md5(sum || part);
 END $$;
-COMMENT ON FUNCTION public.fingerprint() IS
+COMMENT ON FUNCTION testing.fingerprint() IS
     'equal before and after means that nothing changed';

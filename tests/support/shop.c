@@ -123,7 +123,7 @@ osw_test_shop_mutate(struct osw_test_shop *shop,
 char *
 osw_test_shop_fingerprint(struct osw_test_shop *shop)
 {
-    return osw_test_db_value(shop->conn, "SELECT public.fingerprint()");
+    return osw_test_db_value(shop->conn, "SELECT testing.fingerprint()");
 }
 
 char *

@@ -12,7 +12,7 @@
 
 /*
  * An empty database with schema order_sweep and the sample shop: its goods 1
- * to 9 (1000 pieces each), its definition, and public.fingerprint().
+ * to 9 (1000 pieces each), its definition, and testing.fingerprint().
  */
 struct osw_test_shop {
     char *conninfo;

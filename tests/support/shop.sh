@@ -2,8 +2,10 @@
 # Sourced by test scripts, after db.sh: the sample shop under order-sweep, and
 # the words that the tests are written in.
 #
-#     new_shop NAME        an empty database with schema order_sweep, the sample
-#                          shop with goods 1 to 9, and its definition
+#     new_shop NAME [OWNER]
+#                          an empty database with schema order_sweep, the sample
+#                          shop with goods 1 to 9, and its definition; all of it
+#                          belongs to OWNER, a role made and dropped for it
 #     ask SQL              what the SQL says, rows or errors, each line's end
 #                          kept; in a session that stays, so it is quick
 #     change SQL           runs it there; an error fails the test
@@ -34,6 +36,8 @@ support=$ORDER_SWEEP_SOURCE/tests/support
 # shellcheck source=tests/support/cluster.sh
 . "$support/cluster.sh"
 PATH=$(cluster_bindir):$PATH
+superuser=$PGUSER
+roles=
 failures=0
 checks=0
 
@@ -109,10 +113,24 @@ change()
     esac
 }
 
+# A role that may log in, dropped when the script ends.
+new_role()
+{
+    sql -U "$superuser" -d postgres -c "CREATE ROLE $1 LOGIN"
+    roles="$roles $1"
+}
+
 new_shop()
 {
     export PGOPTIONS=--client-min-messages=warning
     new_db "$1"
+    # As servers from 15 on have it.
+    sql -c 'REVOKE CREATE ON SCHEMA public FROM PUBLIC'
+    if [ -n "${2:-}" ]; then
+        new_role "$2"
+        sql -c "ALTER DATABASE $PGDATABASE OWNER TO $2"
+        PGUSER=$2
+    fi
     "$ORDER_SWEEP_BIN" migrate
     if [ -n "${ORDER_SWEEP_TEST_MUTATION:-}" ]; then
         sql -f "$ORDER_SWEEP_TEST_MUTATION"
@@ -153,7 +171,7 @@ cancel()
 
 fingerprint()
 {
-    ask 'SELECT public.fingerprint()'
+    ask 'SELECT testing.fingerprint()'
 }
 
 invariants()
@@ -200,7 +218,11 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/order-sweep-shop.XXXXXX")
 tidy_up()
 {
     exec 7>&- 8<&- 5>&- 6<&-
+    PGUSER=$superuser
     drop_dbs
+    for role in $roles; do
+        sql -d postgres -c "DROP ROLE $role"
+    done
     rm -rf "$scratch"
 }
 trap tidy_up EXIT
