@@ -223,6 +223,22 @@ for setting in standard_conforming_strings transform_null_equals DateStyle; do
         grep -cx 'kept: noted|swept')" 0
 done
 
+# --- Row security -------------------------------------------------------------
+
+# Rows that a policy hides from the owner raise: they are not passed silently.
+order=$(place '31 minutes')
+before=$(fingerprint)
+change 'ALTER TABLE shop.orders ENABLE ROW LEVEL SECURITY'
+change 'ALTER TABLE shop.orders FORCE ROW LEVEL SECURITY'
+is 'cancel of what a policy hides' "$(cancel "$order" | head -n 1)" \
+    '42501: query would be affected by row-level security policy for table "orders"'
+runs 78 -U "$cron" --sweep=cancel_unpaid
+change 'ALTER TABLE shop.orders NO FORCE ROW LEVEL SECURITY'
+change 'ALTER TABLE shop.orders DISABLE ROW LEVEL SECURITY'
+is 'nothing changed' "$(fingerprint)" "$before"
+runs 0 -U "$cron"
+is 'swept without the policy' "$(status "$order")" 3
+
 # --- Grants last -------------------------------------------------------------
 
 # A later definition, here that of the memos, was covered from the start; a

@@ -162,8 +162,10 @@ is 'the other is swept' "$(ask "SELECT order_status FROM shop.orders
 is 'first failure' "$(failure "$poor")" '1|0|00:01:00|f|P0001'
 is 'message in failure' "$(ask 'SELECT message FROM order_sweep.failure')" \
     'cannot return 1 of goods 9: not found'
+place '31 minutes' >/dev/null
 silent 0
-is 'not tried again before its time' "$(failure "$poor")" \
+is 'a run that has work' "$(last_run)" '1|0|0|0|0|0|0|done|f|t'
+is 'does not try it again before its time' "$(failure "$poor")" \
     '1|0|00:01:00|f|P0001'
 is 'state' "$(ask 'SELECT state FROM order_sweep.cancel_unpaid_due(NULL)
     WHERE state !~ $$^keep$$')" back-off

@@ -28,8 +28,8 @@
 #     let_go [SQL]         runs the SQL in it, such as COMMIT, and ends it
 #     finish               ends the script: 1 if anything failed
 #
-# ORDER_SWEEP_TEST_MUTATION may name a file of SQL that is run on a new schema:
-# a guard taken away, which must make the test fail.
+# ORDER_SWEEP_TEST_MUTATION may hold SQL that is run on a new shop: a guard taken
+# away, which must make the test fail, and then at once (guards.sh).
 
 support=$ORDER_SWEEP_SOURCE/tests/support
 # Debian's psql is a script that looks for the real one; this goes there at once.
@@ -45,6 +45,9 @@ fail()
 {
     printf '%s: %s\n' "${0##*/}" "$*" >&2
     failures=$((failures + 1))
+    if [ -n "${ORDER_SWEEP_TEST_MUTATION:-}" ]; then
+        exit 1
+    fi
 }
 
 finish()
@@ -132,9 +135,6 @@ new_shop()
         PGUSER=$2
     fi
     "$ORDER_SWEEP_BIN" migrate
-    if [ -n "${ORDER_SWEEP_TEST_MUTATION:-}" ]; then
-        sql -f "$ORDER_SWEEP_TEST_MUTATION"
-    fi
     sql -f "$ORDER_SWEEP_SOURCE/sql/sample/shop.sql" >/dev/null
     sql -f "$ORDER_SWEEP_SOURCE/sql/sample/definition.sql" >/dev/null
     sql -f - <<'SQL'
@@ -142,7 +142,10 @@ INSERT INTO shop.goods (id, name, price, offered, stock)
 SELECT id, 'Goods ' || id, 10, 1000, 1000 FROM generate_series(1, 9) AS id;
 CREATE SEQUENCE shop.buyer;
 SQL
-    sql -f "$support/fingerprint.sql"
+    sql -f "$support/testing.sql"
+    if [ -n "${ORDER_SWEEP_TEST_MUTATION:-}" ]; then
+        sql -c "$ORDER_SWEEP_TEST_MUTATION" >/dev/null
+    fi
     open_session ask 7 8
 }
 
