@@ -56,8 +56,25 @@ runs 78 -U "$nobody"
 is 'message to nobody' "$err" 'order-sweep: permission denied for schema order_sweep; let the owner of schema order_sweep SELECT order_sweep.grant_to(role)'
 is 'the reader has swept nothing' "$(fingerprint)" "$before"
 
+# --- Row security -------------------------------------------------------------
+
+# Rows that a policy hides from the owner raise: they are not passed silently.
+order=$(place '31 minutes')
+before=$(fingerprint)
+change 'ALTER TABLE shop.orders ENABLE ROW LEVEL SECURITY'
+change 'ALTER TABLE shop.orders FORCE ROW LEVEL SECURITY'
+is 'cancel of what a policy hides' "$(cancel "$order" | head -n 1)" \
+    '42501: query would be affected by row-level security policy for table "orders"'
+runs 78 -U "$cron" --sweep=cancel_unpaid
+change 'ALTER TABLE shop.orders NO FORCE ROW LEVEL SECURITY'
+change 'ALTER TABLE shop.orders DISABLE ROW LEVEL SECURITY'
+is 'nothing changed' "$(fingerprint)" "$before"
+runs 0 -U "$cron"
+is 'swept without the policy' "$(status "$order")" 3
+
 # --- It can do nothing else --------------------------------------------------
 
+order=$(place '31 minutes')
 young=$(place '29 minutes')
 paid=$(place '31 minutes')
 change "SELECT FROM shop.pay_order($paid, 10)"
@@ -222,22 +239,6 @@ for setting in standard_conforming_strings transform_null_equals DateStyle; do
         order_sweep.close_memo_cancel(2, NULL, 0)" -c ROLLBACK 2>&1 |
         grep -cx 'kept: noted|swept')" 0
 done
-
-# --- Row security -------------------------------------------------------------
-
-# Rows that a policy hides from the owner raise: they are not passed silently.
-order=$(place '31 minutes')
-before=$(fingerprint)
-change 'ALTER TABLE shop.orders ENABLE ROW LEVEL SECURITY'
-change 'ALTER TABLE shop.orders FORCE ROW LEVEL SECURITY'
-is 'cancel of what a policy hides' "$(cancel "$order" | head -n 1)" \
-    '42501: query would be affected by row-level security policy for table "orders"'
-runs 78 -U "$cron" --sweep=cancel_unpaid
-change 'ALTER TABLE shop.orders NO FORCE ROW LEVEL SECURITY'
-change 'ALTER TABLE shop.orders DISABLE ROW LEVEL SECURITY'
-is 'nothing changed' "$(fingerprint)" "$before"
-runs 0 -U "$cron"
-is 'swept without the policy' "$(status "$order")" 3
 
 # --- Grants last -------------------------------------------------------------
 
