@@ -56,10 +56,6 @@ change "UPDATE order_sweep.life SET seen_at = now() - interval '299 seconds'"
 before=$(fingerprint)
 silent 0
 is 'a run with nothing due writes nothing' "$(fingerprint)" "$before"
-is 'and takes no transaction id' "$(
-    first=$(ask 'SELECT pg_current_xact_id()::text::bigint')
-    "$ORDER_SWEEP_BIN"
-    echo $(($(ask 'SELECT pg_current_xact_id()::text::bigint') - first)))" 1
 runs 0 --format=json
 is 'report' "$(fields "$out" sweep run stopped swept exit)" \
     '"cancel_unpaid" null "nothing due" 0 0'
