@@ -47,7 +47,8 @@ RETURNS TABLE (
     key_columns text, key_where text, key_json text, key_object text,
     key_output text, clock text, moment text, lead text, naive boolean,
     unpaid text, on_time text, young_enough text, not_before text,
-    allowed text, ready text, state text, event text, declarations text)
+    allowed text, ready text, state text, event text, declarations text,
+    settings text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 SET IntervalStyle = postgres
@@ -138,6 +139,12 @@ BEGIN
         ' WHERE order_sweep_f.sweep = %L AND order_sweep_f.order_key = %s'
         ' AND (order_sweep_f.quarantined OR order_sweep_f.next_try > now()))'
         ' IS NULL', s.name, key_json);
+    -- Not SET clauses, which end with the function: the shop's triggers may
+    -- look at them until the commit.
+    SELECT coalesce(string_agg(format(E'    PERFORM set_config(%L, %L, true);\n',
+                    key, value), '' ORDER BY n), '')
+      INTO settings
+      FROM json_each_text(s.settings) WITH ORDINALITY AS j(key, value, n);
     event := CASE WHEN s.event IS NULL THEN key_object ELSE
         format(E'coalesce(to_jsonb((%s\n)), ''null'')', s.event) END;
     RETURN NEXT;
@@ -180,7 +187,10 @@ BEGIN
         ' SET TimeZone = ''UTC''\n'
         ' SET DateStyle = ''ISO, MDY''\n'
         ' SET lock_timeout = ''200ms''\n'
-        ' SET row_security = off', s.search_path);
+        ' SET row_security = %s', s.search_path,
+        -- Hidden rows raise instead of being passed in silence; whoever names
+        -- settings says that the policies are wanted.
+        CASE WHEN s.settings IS NULL THEN 'off' ELSE 'on' END);
     IF EXISTS (SELECT FROM unnest(s.key_types) t WHERE t NOT IN
                ('smallint', 'integer', 'bigint', 'numeric', 'text',
                 'character varying', 'bpchar', 'uuid')) THEN
@@ -223,7 +233,7 @@ BEGIN
 DECLARE
     order_sweep_until timestamptz := %s;
 %sBEGIN
-    RETURN QUERY
+%s    RETURN QUERY
     SELECT %s, %s, %s + %s,
            CASE (%s) WHEN 'sweep' THEN coalesce(
                (SELECT CASE WHEN order_sweep_f.quarantined THEN 'quarantined'
@@ -236,11 +246,18 @@ DECLARE
      WHERE %s
        AND %s
      ORDER BY %s, %s;
-END $body$, _shorter, c.declarations, c.key_json, c.moment, c.moment, c.lead,
+    -- Never due, but somebody should know of them.
+    RETURN QUERY
+    SELECT %s, NULL::timestamptz, NULL::timestamptz, 'keep: no clock'
+      FROM %s o
+     WHERE %s
+       AND %s IS NULL;
+END $body$, _shorter, c.declarations, c.settings, c.key_json, c.moment, c.moment, c.lead,
         c.state, s.name, c.key_json, c.state, s.orders, c.unpaid, c.on_time,
-        c.clock, c.key_columns);
-    remark := 'every due row with what would happen to it, oldest first; '
-        'parameter: window (a shorter one too: this only looks)';
+        c.clock, c.key_columns, c.key_json, s.orders, c.unpaid, c.clock);
+    remark := 'every due row with what would happen to it, oldest first, then '
+        'those without a clock; parameter: window (a shorter one too: this '
+        'only looks)';
     RETURN NEXT;
 
     name := s.name || '_next';
@@ -252,12 +269,12 @@ END $body$, _shorter, c.declarations, c.key_json, c.moment, c.moment, c.lead,
 DECLARE
     order_sweep_until timestamptz := %s;
 %sBEGIN
-    RETURN QUERY
+%s    RETURN QUERY
     SELECT EXISTS (SELECT FROM %s o WHERE %s),
            (SELECT %s + %s FROM %s o
              WHERE %s AND %s > order_sweep_to
              ORDER BY %s LIMIT 1);
-END $body$, _longer, c.declarations, s.orders, _due_now, c.moment, c.lead,
+END $body$, _longer, c.declarations, c.settings, s.orders, _due_now, c.moment, c.lead,
         s.orders, c.unpaid, c.clock, c.clock);
     remark := 'is anything to sweep now, and when is the next; parameter: window';
     RETURN NEXT;
@@ -273,7 +290,7 @@ END $body$, _longer, c.declarations, s.orders, _due_now, c.moment, c.lead,
 DECLARE
     order_sweep_until timestamptz := %s;
 %sBEGIN
-    IF $2 IS NULL THEN
+%s    IF $2 IS NULL THEN
         RETURN QUERY
         %s
          ORDER BY %s, %s
@@ -285,7 +302,7 @@ DECLARE
          ORDER BY %s, %s
          LIMIT $%s FOR UPDATE OF o SKIP LOCKED;
     END IF;
-END $body$, _longer, c.declarations, _look, c.clock, c.key_columns, _keys + 3,
+END $body$, _longer, c.declarations, c.settings, _look, c.clock, c.key_columns, _keys + 3,
         _look, c.clock, c.key_columns, _cursor, c.clock, c.key_columns, _keys + 3);
     remark := 'rows to sweep behind a cursor, oldest first, past rows that '
         'others hold; parameters: window, cursor (clock and key), limit';
@@ -300,11 +317,11 @@ END $body$, _longer, c.declarations, _look, c.clock, c.key_columns, _keys + 3,
 DECLARE
     order_sweep_until timestamptz := %s;
 %sBEGIN
-    RETURN QUERY
+%s    RETURN QUERY
     %s
      ORDER BY %s DESC, %s
      LIMIT $2 FOR UPDATE OF o SKIP LOCKED;
-END $body$, _longer, c.declarations, _look, c.clock, _pick);
+END $body$, _longer, c.declarations, c.settings, _look, c.clock, _pick);
     remark := 'rows to sweep, newest first: tells a fault of the shop from '
         'faults of single orders; parameters: window, limit';
     RETURN NEXT;
@@ -338,7 +355,7 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'OS001',
             MESSAGE = 'the transaction must be read committed';
     END IF;
-
+%s
     -- Lock: FOR UPDATE, since only that waits for a payment being inserted
     -- through a foreign key.
     PERFORM FROM %s o WHERE %s FOR UPDATE OF o SKIP LOCKED;
@@ -390,7 +407,7 @@ BEGIN
     SET CONSTRAINTS ALL IMMEDIATE;
     RETURN 'swept';
 END $body$, replace(_longer, '$1', '$' || _keys + 1), c.declarations,
-        s.orders, c.key_where, s.orders, c.key_where,
+        c.settings, s.orders, c.key_where, s.orders, c.key_where,
         s.orders, s.set || E'\n', c.key_where, c.unpaid, c.on_time,
         c.young_enough, c.allowed,
         c.unpaid, c.key_json, c.event,
@@ -409,14 +426,14 @@ END $body$, replace(_longer, '$1', '$' || _keys + 1), c.declarations,
         body := format($body$
 #variable_conflict use_column
 BEGIN
-    RETURN QUERY
+%s    RETURN QUERY
     SELECT order_sweep_j.order_key, max(order_sweep_j.swept_at)
       FROM order_sweep.journal order_sweep_j
      WHERE order_sweep_j.sweep = %L
        AND EXISTS (SELECT FROM %s o WHERE %s AND (%s
 ))
      GROUP BY 1 ORDER BY 2, 1;
-END $body$, s.name, s.orders, (
+END $body$, c.settings, s.name, s.orders, (
             SELECT string_agg(format('o.%I = (order_sweep_j.order_key->>%s)::%s',
                        k, n - 1, s.key_types[n]), ' AND ' ORDER BY n)
               FROM unnest(s.key) WITH ORDINALITY AS t(k, n)), s.paid);
