@@ -7,7 +7,8 @@
 #include "lock.h"
 #include "sql_text.h"
 
-#define PREPARED "checked" /* the name that sql/statements/explain_*.sql use */
+#define PREPARED "checked" /* the name that sql/statements/explain_*.sql use   \
+                            */
 
 /* No sweep has this id: the lock that the probe tries. */
 #define PROBE_LOCK (-1)
@@ -192,7 +193,8 @@ prepare(struct check *check,
     return true;
 }
 
-/* Ask for the plan of the prepared statement, and have SQL say what it means. */
+/* Ask for the plan of the prepared statement, and have SQL say what it means.
+ */
 static bool
 judge_plan(struct check *check,
            const struct osw_pg_answer *texts,
@@ -210,8 +212,8 @@ judge_plan(struct check *check,
 
     if (done) {
         values[2] = osw_pg_value(&plan, 0, 0);
-        done = query(
-            check, judge, 3, values, FINDING_COLUMNS, &findings, error);
+        done =
+            query(check, judge, 3, values, FINDING_COLUMNS, &findings, error);
     }
     if (done) {
         tell_all(check, &findings);
@@ -265,8 +267,8 @@ check_texts(struct check *check, struct osw_error *error)
     struct osw_pg_answer texts = OSW_PG_ANSWER_INIT;
     struct osw_error cause = OSW_ERROR_INIT;
     bool fits = false;
-    bool done = query(
-        check, osw_sql_check_texts, 0, NULL, TEXT_COLUMNS, &texts, error);
+    bool done =
+        query(check, osw_sql_check_texts, 0, NULL, TEXT_COLUMNS, &texts, error);
 
     for (int row = 0; done && row < texts.rows; row++) {
         done = prepare(check, &texts, row, &fits, &cause, error);
@@ -291,8 +293,8 @@ check_looks(struct check *check, struct osw_error *error)
     struct osw_pg_answer looks = OSW_PG_ANSWER_INIT;
     struct osw_error cause = OSW_ERROR_INIT;
     bool fits = false;
-    bool done = query(
-        check, osw_sql_check_looks, 0, NULL, TEXT_COLUMNS, &looks, error);
+    bool done =
+        query(check, osw_sql_check_looks, 0, NULL, TEXT_COLUMNS, &looks, error);
 
     for (int row = 0; done && row < looks.rows; row++) {
         done = prepare(check, &looks, row, &fits, &cause, error);
@@ -340,12 +342,8 @@ osw_check(struct osw_pg *pg,
 static bool
 probe_lock(struct check *check, struct osw_pg *other, struct osw_error *error)
 {
-    struct finding finding = {"ok",
-                              NULL,
-                              "lock",
-                              "two connections exclude each other",
-                              NULL,
-                              NULL};
+    struct finding finding = {
+        "ok", NULL, "lock", "two connections exclude each other", NULL, NULL};
     bool first = false;
     bool second = false;
     int64_t until = check->deadline_ms;
@@ -387,13 +385,8 @@ probe_segment(struct check *check, struct osw_error *error)
     if (!osw_pg_queue(check->pg, &write, NULL, error)) {
         return false;
     }
-    raised = !osw_pg_query(check->pg,
-                           &raise,
-                           NULL,
-                           -1,
-                           check->deadline_ms,
-                           &answer,
-                           &expected);
+    raised = !osw_pg_query(
+        check->pg, &raise, NULL, -1, check->deadline_ms, &answer, &expected);
     osw_pg_answer_clear(&answer);
     if (raised && is_lost(&expected)) {
         *error = expected;

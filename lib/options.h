@@ -1,6 +1,5 @@
 /*
- * options: the command line.  One table holds every option; the parser, the
- * help text and (by test) man page and README follow it.
+ * options: the command line, parsed by the table of option_table.h.
  */
 #ifndef OSW_OPTIONS_H
 #define OSW_OPTIONS_H
@@ -11,9 +10,14 @@
 
 #include "status.h"
 
+/* The most columns a key can have; PostgreSQL's limit. */
+#define OSW_KEY_COLUMNS 32
+
 enum osw_verb {
     OSW_VERB_RUN,
     OSW_VERB_MIGRATE,
+    OSW_VERB_CHECK,
+    OSW_VERB_EXPLAIN,
 };
 
 enum osw_format {
@@ -43,8 +47,12 @@ struct osw_options {
     bool dry_run;
     bool fail_if_busy;
     bool lock;
-    bool print; /* migrate --print */
-    bool help;  /* this and the next three: answer and leave */
+    bool print;                       /* migrate --print */
+    bool probe;                       /* check --probe */
+    const char *role;                 /* check --role; NULL: none */
+    const char *key[OSW_KEY_COLUMNS]; /* explain KEY... */
+    int key_columns;
+    bool help; /* this and the next three: answer and leave */
     bool version;
     bool list_options;
     bool list_exit_codes;
@@ -65,14 +73,5 @@ bool osw_options_parse(int argc,
                        char **argv,
                        struct osw_options *options,
                        struct osw_error *error);
-
-/* Write the help text. */
-void osw_options_help(FILE *out);
-
-/*
- * Write the table for tests and completion, a line an option: --name, tab,
- * short letter or -, tab, argument or -.  The hidden ones are left out.
- */
-void osw_options_list(FILE *out);
 
 #endif

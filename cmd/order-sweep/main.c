@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "help.h"
 #include "interrupt.h"
 #include "log.h"
 #include "options.h"
@@ -21,11 +22,11 @@ static bool
 answer(const struct osw_options *options)
 {
     if (options->help) {
-        osw_options_help(stdout);
+        osw_help_write(stdout);
     } else if (options->version) {
         (void)puts("order-sweep " OSW_VERSION);
     } else if (options->list_options) {
-        osw_options_list(stdout);
+        osw_help_list(stdout);
     } else if (options->list_exit_codes) {
         osw_exit_list(stdout);
     } else {
