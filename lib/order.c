@@ -92,17 +92,37 @@ osw_order_clear(struct osw_order_queue *queue)
     }
 }
 
+bool
+osw_order_same(const struct osw_order *a, const struct osw_order *b)
+{
+    if (a->count != b->count) {
+        return false;
+    }
+    for (int i = 1; i < a->count; i++) {
+        if (strcmp(a->values[i], b->values[i]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void
 osw_order_key(const struct osw_order *order, char *text, size_t size)
 {
-    size_t length = 0;
+    bool cut = false;
 
     text[0] = '\0';
     for (int i = 1; i < order->count; i++) {
-        (void)strlcat(text, i > 1 ? ", " : "", size);
-        length = strlcat(text, order->values[i], size);
+        cut = strlcat(text, i > 1 ? ", " : "", size) >= size || cut;
+        cut = strlcat(text, order->values[i], size) >= size || cut;
     }
-    if (length >= size && size > 4) {
-        memcpy(text + size - 4, "...", 4);
+    if (cut && size > 4) {
+        size_t end = size - 4;
+
+        /* The dots begin where a UTF-8 character does. */
+        while (end > 0 && ((unsigned char)text[end] & 0xc0U) == 0x80U) {
+            end--;
+        }
+        memcpy(text + end, "...", 4);
     }
 }

@@ -46,6 +46,9 @@ void osw_order_append(struct osw_order_queue *queue,
 /* Free every order of the queue. */
 void osw_order_clear(struct osw_order_queue *queue);
 
+/* True if the keys are equal, whatever the clocks. */
+bool osw_order_same(const struct osw_order *a, const struct osw_order *b);
+
 /* The key for a message, its columns joined by ", ", cut at size. */
 void osw_order_key(const struct osw_order *order, char *text, size_t size);
 

@@ -33,7 +33,8 @@ struct sweep {
     int depth;                        /* in flight at most, at present */
 
     enum phase phase;
-    struct held *held;
+    struct held *held; /* oldest first */
+    struct held **held_end;
     char streak_state[6];
     int streak;        /* failures in a row with this SQLSTATE */
     int lock_streak;   /* locks in a row that others hold */
@@ -83,6 +84,12 @@ stop(struct sweep *s, enum osw_sweep_stop reason, const struct osw_error *error)
     }
 }
 
+static bool
+anything_out(const struct sweep *s)
+{
+    return s->in_flight.length > 0 || s->looking || s->booking > 0 || s->mute;
+}
+
 static void
 hard_stop(struct sweep *s, enum osw_sweep_stop reason)
 {
@@ -91,7 +98,9 @@ hard_stop(struct sweep *s, enum osw_sweep_stop reason)
     }
     stop(s, reason, NULL);
     s->cancelled = true;
-    s->ops->cancel(s->context);
+    if (anything_out(s)) {
+        s->ops->cancel(s->context);
+    }
 }
 
 static void
@@ -144,6 +153,7 @@ release_held(struct sweep *s, bool booked)
         free(first->order);
         free(first);
     }
+    s->held_end = &s->held;
     s->streak = 0;
 }
 
@@ -158,10 +168,11 @@ hold(struct sweep *s, struct osw_order *order, const struct osw_error *error)
         free(order);
         return;
     }
-    held->next = s->held;
+    held->next = NULL;
     held->order = order;
     held->error = *error;
-    s->held = held;
+    *s->held_end = held;
+    s->held_end = &held->next;
 }
 
 /*
@@ -196,7 +207,9 @@ order_failed(struct sweep *s,
         free(order);
         return;
     }
-    if (s->phase == WALKING && strcmp(s->streak_state, error->sqlstate) != 0) {
+    /* Fifty of one kind stay a suspicion, whatever comes behind them. */
+    if (s->streak < OSW_SWEEP_STREAK &&
+        strcmp(s->streak_state, error->sqlstate) != 0) {
         release_held(s, true);
         memcpy(s->streak_state, error->sqlstate, sizeof(s->streak_state));
     }
@@ -245,6 +258,22 @@ answer_is_strange(struct sweep *s, const char *text)
     stop(s, OSW_SWEEP_BROKEN, &error);
 }
 
+/*
+ * The connection has answered to the end of the order's transaction, so what
+ * looks like its own trouble is that of a statement in it: of a foreign table
+ * whose server is away, say.
+ */
+static enum osw_outcome
+outcome_of_error(const struct osw_error *error)
+{
+    enum osw_outcome outcome = osw_outcome_of_sqlstate(error->sqlstate);
+
+    if (outcome == OSW_OUTCOME_UNKNOWN && error->sqlstate[0] != '\0') {
+        return OSW_OUTCOME_FAILED;
+    }
+    return outcome;
+}
+
 static void
 handle_order(struct sweep *s, const struct osw_sweep_event *event)
 {
@@ -261,7 +290,7 @@ handle_order(struct sweep *s, const struct osw_sweep_event *event)
         free(order);
         return;
     } else if (!event->ok) {
-        outcome = osw_outcome_of_sqlstate(event->error.sqlstate);
+        outcome = outcome_of_error(&event->error);
     }
     s->result->counts[outcome]++;
     if (s->depth < s->config->depth) {
@@ -282,24 +311,54 @@ handle_order(struct sweep *s, const struct osw_sweep_event *event)
     free(order);
 }
 
+static bool
+is_held(const struct sweep *s, const struct osw_order *order)
+{
+    const struct held *held = s->held;
+
+    while (held != NULL && !osw_order_same(held->order, order)) {
+        held = held->next;
+    }
+    return held != NULL;
+}
+
+/*
+ * The newest orders reach into those already tried where few are due, and a
+ * failure that is not booked yet hides none of them: one attempt a run.
+ */
+static void
+list_untried(struct sweep *s, struct osw_order_queue *orders)
+{
+    struct osw_order *order = osw_order_pop(orders);
+
+    while (order != NULL) {
+        if (is_held(s, order)) {
+            free(order);
+        } else {
+            osw_order_push(&s->waiting, order);
+        }
+        order = osw_order_pop(orders);
+    }
+}
+
 static void
 handle_batch(struct sweep *s, struct osw_sweep_event *event)
 {
     s->looking = false;
     if (!event->ok) {
         stop(s, OSW_SWEEP_BROKEN, &event->error);
+    } else if (event->orders.length == 0) {
+        s->exhausted = s->phase == WALKING;
     } else if (s->phase == DRAINING || s->stopping) {
         /* Asked for before; will be listed again. */
         osw_order_clear(&event->orders);
-    } else if (event->orders.length == 0) {
-        s->exhausted = s->phase == WALKING;
+    } else if (s->phase == SOUNDING) {
+        list_untried(s, &event->orders);
     } else {
-        if (s->phase == WALKING) {
-            const struct osw_order *last = event->orders.tail;
+        const struct osw_order *last = event->orders.tail;
 
-            free(s->cursor);
-            s->cursor = osw_order_new(last->count, last->values);
-        }
+        free(s->cursor);
+        s->cursor = osw_order_new(last->count, last->values);
         osw_order_append(&s->waiting, &event->orders);
     }
 }
@@ -345,6 +404,7 @@ handle_loss(struct sweep *s, const struct osw_sweep_event *event)
 {
     s->stopping = false; /* whatever the reason was, this is graver */
     stop(s, OSW_SWEEP_LOST, &event->error);
+    s->result->rest = true;
     s->over = true;
 }
 
@@ -409,18 +469,12 @@ fill(struct sweep *s)
     if (s->phase != DRAINING) {
         send_orders(s);
     }
-    if (s->phase == WALKING && !s->looking && !s->exhausted &&
+    if (s->phase == WALKING && !s->mute && !s->looking && !s->exhausted &&
         s->waiting.length < s->config->depth && may_sweep_more(s)) {
         s->looking =
             s->ops->send_batch(s->context, s->cursor, s->config->batch_size);
         s->mute = !s->looking;
     }
-}
-
-static bool
-anything_out(const struct sweep *s)
-{
-    return s->in_flight.length > 0 || s->looking || s->booking > 0 || s->mute;
 }
 
 /*
@@ -476,7 +530,8 @@ settle_accounts(struct sweep *s)
     /* Failures held when a stop came in between are the orders' own, for all
      * that is known; on a lost connection they cannot be booked. */
     s->result->counts[OSW_OUTCOME_UNKNOWN] += s->in_flight.length;
-    if (s->waiting.length > 0 || (s->stopping && !s->exhausted)) {
+    if (s->waiting.length > 0 || (s->stopping && !s->exhausted) ||
+        s->result->counts[OSW_OUTCOME_UNKNOWN] > 0) {
         s->result->rest = true;
     }
     if (s->failures_logged > OSW_SWEEP_LOGGED) {
@@ -503,6 +558,7 @@ osw_sweep(const struct osw_sweep_config *config,
                       .depth = config->depth};
     struct osw_sweep_event event;
 
+    s.held_end = &s.held;
     memset(result, 0, sizeof(*result));
     memset(&event, 0, sizeof(event));
     while (!s.over) {
