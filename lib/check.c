@@ -7,8 +7,9 @@
 #include "lock.h"
 #include "sql_text.h"
 
-#define PREPARED "checked" /* the name that sql/statements/explain_*.sql use   \
-                            */
+#define PREPARED                                                               \
+    "checked" /* the name that sql/statements/explain_*.sql use                \
+               */
 
 /* No sweep has this id: the lock that the probe tries. */
 #define PROBE_LOCK (-1)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "option_table.h"
+#include "options.h"
 
 /* The column where the help texts begin. */
 #define HELP_COLUMN 32

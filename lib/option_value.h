@@ -4,7 +4,7 @@
 #ifndef OSW_OPTION_VALUE_H
 #define OSW_OPTION_VALUE_H
 
-#include "option_table.h"
+#include "options.h"
 #include "status.h"
 
 /*

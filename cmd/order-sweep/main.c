@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "clock.h"
+#include "command_line.h"
 #include "help.h"
 #include "interrupt.h"
 #include "log.h"
-#include "options.h"
 #include "run.h"
 
 #ifndef OSW_VERSION
@@ -41,6 +41,10 @@ work(const struct osw_options *options, int64_t started_ms)
     switch (options->verb) {
     case OSW_VERB_MIGRATE:
         return osw_run_migrate(options, stdout);
+    case OSW_VERB_CHECK:
+        return osw_run_check(options, started_ms, stdout);
+    case OSW_VERB_EXPLAIN:
+        return osw_run_explain(options, started_ms, stdout);
     case OSW_VERB_RUN:
         break;
     }

@@ -72,7 +72,21 @@ AS $$
 $$;
 COMMENT ON FUNCTION order_sweep.grant_read_to IS
     'let a role look: dry run; it covers later definitions too; ended by '
-    'CREATE OR REPLACE FUNCTION order_sweep.grant_define_to(role regrole)
+    'REVOKE ALL ON ALL FUNCTIONS IN SCHEMA order_sweep FROM role';
+
+CREATE OR REPLACE FUNCTION order_sweep.grant_to(role regrole)
+RETURNS void LANGUAGE sql
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT order_sweep.grant_functions(role, order_sweep.run_functions(),
+                                       order_sweep.run_suffixes())
+$$;
+COMMENT ON FUNCTION order_sweep.grant_to IS
+    'let a role run the sweeps: it can cancel due, unpaid orders and nothing '
+    'else; it covers later definitions too; ended by REVOKE ALL ON ALL '
+    'FUNCTIONS IN SCHEMA order_sweep FROM role';
+
+CREATE OR REPLACE FUNCTION order_sweep.grant_define_to(role regrole)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
@@ -89,19 +103,5 @@ END $$;
 COMMENT ON FUNCTION order_sweep.grant_define_to IS
     'let a role that is not the schema''s owner define sweeps, and own the '
     'generated functions (run_as)';
-
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA order_sweep FROM role';
-
-CREATE OR REPLACE FUNCTION order_sweep.grant_to(role regrole)
-RETURNS void LANGUAGE sql
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT order_sweep.grant_functions(role, order_sweep.run_functions(),
-                                       order_sweep.run_suffixes())
-$$;
-COMMENT ON FUNCTION order_sweep.grant_to IS
-    'let a role run the sweeps: it can cancel due, unpaid orders and nothing '
-    'else; it covers later definitions too; ended by REVOKE ALL ON ALL '
-    'FUNCTIONS IN SCHEMA order_sweep FROM role';
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA order_sweep FROM PUBLIC;

@@ -41,9 +41,7 @@ BEGIN
               FROM (VALUES
                 ('unpaid', c.unpaid),
                 (CASE WHEN s.deadline IS NULL THEN 'since' ELSE 'deadline' END,
-                 -- of the type it had when it was defined
-                 format('pg_catalog.pg_typeof(%s)::pg_catalog.oid IS NOT NULL '
-                        'AND %s < NULL::%s', c.clock, c.clock, s.clock_type)),
+                 format('%s < NULL::%s', c.clock, s.clock_type)),
                 ('event', format(E'pg_catalog.to_jsonb((%s\n)) IS NOT NULL',
                                  s.event)),
                 ('paid', format(E'(%s\n)', s.paid))) AS v(a, w)

@@ -1,6 +1,7 @@
 /* options: defaults, every option, every refusal, and what help and list say.
  */
-#include "options.h"
+#include "command_line.h"
+#include "help.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
