@@ -77,6 +77,7 @@ osw_explain(struct osw_pg *pg,
         osw_fault_classify(error);
         if (osw_sqlstate_class(error->sqlstate, "22")) {
             error->exit = OSW_EXIT_USAGE; /* the key is no such thing */
+            (void)osw_error_hint(error, "give the key's columns in order");
         }
         return false;
     }

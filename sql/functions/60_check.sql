@@ -320,15 +320,19 @@ BEGIN
                                argument, r.relation, s.orders)
           FROM (SELECT to_regclass(format('%I.%I', node->>'Schema',
                                           node->>'Relation Name')) AS relation
-                  FROM order_sweep.plan_nodes(plan)) r
+                  FROM order_sweep.plan_nodes(plan)
+                 WHERE node->>'Relation Name' IS NOT NULL) r
          WHERE r.relation IS NOT NULL
            AND r.relation <> to_regclass(s.orders)
            AND NOT EXISTS (SELECT FROM pg_inherits h
                             WHERE h.inhparent = to_regclass(s.orders)
                               AND h.inhrelid = r.relation)
            AND NOT EXISTS (SELECT FROM pg_constraint k
-                            WHERE k.contype = 'f' AND k.conrelid = r.relation
-                              AND k.confrelid = to_regclass(s.orders)) LOOP
+                            WHERE k.contype = 'f'
+                              -- a table that orders refer to holds no payments
+                              AND (k.conrelid, k.confrelid) IN (
+                                  (r.relation, to_regclass(s.orders)),
+                                  (to_regclass(s.orders), r.relation))) LOOP
         level := 'warn';
         item := 'foreign key';
         why := 'A payment being inserted there is seen only if its transaction '
@@ -371,14 +375,16 @@ BEGIN
                 'SELECT * FROM order_sweep.run ORDER BY id DESC LIMIT 10;';
         RETURN NEXT;
     END IF;
-EXCEPTION WHEN OTHERS THEN
+EXCEPTION WHEN data_exception THEN
     level := 'fail';
     item := 'look';
-    what := SQLERRM;
+    what := order_sweep.blame(s.name, SQLSTATE, SQLERRM);
     why := 'The look for due orders fails, for all of them.';
     mend := 'Guard a cast in since, unpaid or unless by CASE WHEN … THEN … END, '
             'or use order_sweep.moment(text).';
     RETURN NEXT;
+WHEN OTHERS THEN
+    RETURN; -- what does not fit any more is told by the statements
 END $$;
 COMMENT ON FUNCTION order_sweep.check_times IS
     'a window shorter than cron''s minute, an overdue backlog, a look that fails';
