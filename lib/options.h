@@ -1,19 +1,23 @@
 /*
- * options: the command line.  One table holds every option; the parser, the
- * help text and (by test) man page and README follow it.
+ * options: what can be asked for on the command line.  One table holds every
+ * option, another the commands; parser, help and (by test) man page follow
+ * them.
  */
 #ifndef OSW_OPTIONS_H
 #define OSW_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
-#include "status.h"
+/* The most columns a key can have; PostgreSQL's limit. */
+#define OSW_KEY_COLUMNS 32
 
 enum osw_verb {
     OSW_VERB_RUN,
     OSW_VERB_MIGRATE,
+    OSW_VERB_CHECK,
+    OSW_VERB_EXPLAIN,
 };
 
 enum osw_format {
@@ -43,8 +47,12 @@ struct osw_options {
     bool dry_run;
     bool fail_if_busy;
     bool lock;
-    bool print; /* migrate --print */
-    bool help;  /* this and the next three: answer and leave */
+    bool print;                       /* migrate --print */
+    bool probe;                       /* check --probe */
+    const char *role;                 /* check --role; NULL: none */
+    const char *key[OSW_KEY_COLUMNS]; /* explain KEY... */
+    int key_columns;
+    bool help; /* this and the next three: answer and leave */
     bool version;
     bool list_options;
     bool list_exit_codes;
@@ -54,25 +62,70 @@ struct osw_options {
     const char *user;
 };
 
-/*
- * Parse argv into *options, starting from the defaults; verb and options come
- * in any order.  Returns false with a usage error; *options is then not to be
- * used.  Combinations that make no sense are refused here, before anything is
- * connected.  The first of --help and its like ends the parsing.  Uses getopt,
- * whose state is global.
- */
-bool osw_options_parse(int argc,
-                       char **argv,
-                       struct osw_options *options,
-                       struct osw_error *error);
+/* What the program is asked to do; a row says where its option belongs. */
+enum osw_option_mode {
+    MODE_SWEEP = 1,
+    MODE_DRY_RUN = 2,
+    MODE_RUN = MODE_SWEEP | MODE_DRY_RUN,
+    MODE_MIGRATE = 4,
+    MODE_CHECK = 8,
+    MODE_EXPLAIN = 16,
+    MODE_ANY = MODE_RUN | MODE_MIGRATE | MODE_CHECK | MODE_EXPLAIN,
+};
 
-/* Write the help text. */
-void osw_options_help(FILE *out);
+enum osw_option_group {
+    GROUP_SWEEP,
+    GROUP_LIMITS,
+    GROUP_CONNECTION,
+    GROUP_OUTPUT,
+    GROUP_OTHER,
+    GROUP_HIDDEN,
+};
 
-/*
- * Write the table for tests and completion, a line an option: --name, tab,
- * short letter or -, tab, argument or -.  The hidden ones are left out.
- */
-void osw_options_list(FILE *out);
+/* How an argument is read, and so the type of the field it goes to. */
+enum osw_option_kind {
+    KIND_TRUE,       /* bool: no argument, sets it */
+    KIND_FALSE,      /* bool: no argument, clears it */
+    KIND_VERBOSE,    /* int: no argument, one more each time, at most 2 */
+    KIND_QUIET,      /* int: no argument */
+    KIND_TEXT,       /* const char *: taken as it is */
+    KIND_NAME,       /* const char *: a sweep's name */
+    KIND_PORT,       /* const char *: port numbers with commas between */
+    KIND_INT,        /* int: min..max */
+    KIND_INT64,      /* int64_t: min..max */
+    KIND_DURATION,   /* int64_t: min..max milliseconds */
+    KIND_FORMAT,     /* enum osw_format */
+    KIND_DURABILITY, /* enum osw_durability */
+};
+
+struct osw_option_row {
+    const char *name;     /* with its dashes, as messages show it */
+    const char *argument; /* NULL: takes none */
+    const char *help;     /* '\n' where a new line begins */
+    size_t field;         /* offset within struct osw_options */
+    int64_t min;
+    int64_t max;
+    enum osw_option_group group;
+    enum osw_option_kind kind;
+    unsigned modes;
+    char letter; /* '\0': none */
+};
+
+/* The number of rows, so that it can size an array. */
+#define OSW_OPTION_ROWS 25
+
+extern const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS];
+
+/* A command. */
+struct osw_verb_row {
+    const char *name;
+    enum osw_verb verb;
+    unsigned mode;
+    const char *usage; /* its line of the help */
+    bool takes_words;  /* words may follow it: a key */
+};
+
+/* A row without a name ends the table. */
+extern const struct osw_verb_row osw_verb_rows[];
 
 #endif

@@ -490,6 +490,47 @@ osw_pg_query(struct osw_pg *pg,
     return true;
 }
 
+#define MAX_TYPES 64
+
+/* Read OIDs with commas between; returns how many there are. */
+static int
+read_types(const char *text, Oid *types)
+{
+    int count = 0;
+
+    while (*text != '\0' && count < MAX_TYPES) {
+        char *end = NULL;
+
+        types[count] = (Oid)strtoul(text, &end, 10);
+        count++;
+        text = *end == ',' ? end + 1 : end;
+    }
+    return count;
+}
+
+bool
+osw_pg_prepare_typed(struct osw_pg *pg,
+                     const char *name,
+                     const char *text,
+                     const char *types,
+                     int64_t deadline_ms,
+                     struct osw_error *error)
+{
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    Oid oids[MAX_TYPES];
+    int count = read_types(types, oids);
+
+    if (PQsendPrepare(pg->conn, name, text, count, oids) != 1) {
+        return lost(pg, error);
+    }
+    if (!osw_pg_sync(pg, error) ||
+        !wait_for_query(pg, deadline_ms, &answer, error)) {
+        return false;
+    }
+    osw_pg_answer_clear(&answer);
+    return true;
+}
+
 bool
 osw_pg_script(struct osw_pg *pg, const char *text, struct osw_error *error)
 {

@@ -94,6 +94,19 @@ bool osw_pg_prepare(struct osw_pg *pg,
                     const struct osw_pg_statement *statement,
                     struct osw_error *error);
 
+/*
+ * Have the server parse a statement under a name, without running it, and wait
+ * for its opinion.  types are the parameters' type OIDs with commas between.
+ * False with the error filled if it does not parse; the error has no SQLSTATE
+ * if the connection is the reason.  Only with no segment in flight.
+ */
+bool osw_pg_prepare_typed(struct osw_pg *pg,
+                          const char *name,
+                          const char *text,
+                          const char *types,
+                          int64_t deadline_ms,
+                          struct osw_error *error);
+
 /* End the segment: what was queued since the last sync is one transaction. */
 bool osw_pg_sync(struct osw_pg *pg, struct osw_error *error);
 

@@ -49,6 +49,24 @@ osw_probe_check_version(int version, struct osw_error *error)
                                          : "run order-sweep migrate");
 }
 
+bool
+osw_probe_read_version(struct osw_pg *pg,
+                       int64_t deadline_ms,
+                       int *version,
+                       struct osw_error *error)
+{
+    const struct osw_pg_statement statement = {NULL, osw_sql_schema_version, 0};
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+
+    if (!osw_pg_query(pg, &statement, NULL, 1, deadline_ms, &answer, error)) {
+        osw_fault_classify(error);
+        return false;
+    }
+    *version = (int)osw_pg_number(&answer, 0, 0);
+    osw_pg_answer_clear(&answer);
+    return true;
+}
+
 /* The parameters of the settings' statement. */
 struct settings {
     char statement_ms[24];

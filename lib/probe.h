@@ -62,6 +62,12 @@ void osw_probe_clear(struct osw_probe *probe);
 /* The version of the schema that this program is made for. */
 int osw_probe_schema_version(void);
 
+/* The version of the schema in the database; false where there is none. */
+bool osw_probe_read_version(struct osw_pg *pg,
+                            int64_t deadline_ms,
+                            int *version,
+                            struct osw_error *error);
+
 /* False with the error filled if version is not that one. */
 bool osw_probe_check_version(int version, struct osw_error *error);
 

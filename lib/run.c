@@ -4,8 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "clock.h"
 #include "definition.h"
+#include "explain.h"
 #include "fault.h"
 #include "interrupt.h"
 #include "lock.h"
@@ -117,6 +119,20 @@ prepare(struct run *run,
                        options->window_ms);
         run->window = run->window_text;
     }
+}
+
+/* A question wants its answer, and the whole time for it. */
+static void
+prepare_answer(struct run *run,
+               const struct osw_options *options,
+               int64_t started_ms,
+               FILE *out)
+{
+    prepare(run, options, started_ms, out);
+    if (run->format == OSW_REPORT_NONE) {
+        run->format = OSW_REPORT_TEXT;
+    }
+    run->limits.statement_ms = options->hard_limit_ms;
 }
 
 static bool
@@ -628,17 +644,124 @@ osw_run_dry(const struct osw_options *options, int64_t started_ms, FILE *out)
     struct run run;
     struct osw_error error = OSW_ERROR_INIT;
 
-    prepare(&run, options, started_ms, out);
-    if (run.format == OSW_REPORT_NONE) {
-        run.format = OSW_REPORT_TEXT; /* a question wants its answer */
-    }
-    run.limits.statement_ms = options->hard_limit_ms;
+    prepare_answer(&run, options, started_ms, out);
     if (open_database(&run, false) && look(&run) && set_session(&run)) {
         if (osw_preview_begin(run.pg, run.hard_ms, &error)) {
             show_all(&run);
         } else {
             fail(&run, NULL, &error);
         }
+    }
+    close_database(&run);
+    return run.exit;
+}
+
+/* The schema must be ours before its functions can be asked. */
+static bool
+check_version(struct run *run)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+    int version = 0;
+
+    if (osw_probe_read_version(run->pg, run->hard_ms, &version, &error) &&
+        osw_probe_check_version(version, &error)) {
+        return true;
+    }
+    fail(run, NULL, &error);
+    return false;
+}
+
+static bool
+probe_sessions(struct run *run, struct osw_check_counts *counts)
+{
+    struct osw_pg *first = run->pg;
+    struct osw_error error = OSW_ERROR_INIT;
+    bool done = false;
+
+    if (!open_database(run, true)) {
+        run->pg = first;
+        return false;
+    }
+    done = osw_check_probe(
+        first, run->pg, run->hard_ms, run->format, run->out, counts, &error);
+    osw_pg_close(run->pg);
+    run->pg = first;
+    if (!done) {
+        fail(run, NULL, &error);
+    }
+    return done;
+}
+
+enum osw_exit
+osw_run_check(const struct osw_options *options, int64_t started_ms, FILE *out)
+{
+    struct run run;
+    struct osw_check_counts counts = {0, 0, 0};
+    struct osw_error error = OSW_ERROR_INIT;
+
+    prepare_answer(&run, options, started_ms, out);
+    if (open_database(&run, false) && check_version(&run) &&
+        set_session(&run)) {
+        if (!osw_check(run.pg,
+                       options->role,
+                       run.hard_ms,
+                       run.format,
+                       out,
+                       &counts,
+                       &error)) {
+            fail(&run, NULL, &error);
+        } else if (options->probe) {
+            (void)probe_sessions(&run, &counts);
+        }
+    }
+    if (counts.fail > 0) {
+        note(&run, OSW_EXIT_CONFIG);
+    } else if (counts.warn > 0) {
+        note(&run, OSW_EXIT_PARTIAL);
+    }
+    close_database(&run);
+    return run.exit;
+}
+
+/* explain needs to know which sweep is meant. */
+static const char *
+only_sweep(struct run *run)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (run->probe.count == 1) {
+        return run->probe.sweeps[0].name;
+    }
+    osw_error_set(&error,
+                  OSW_EXIT_USAGE,
+                  "explain: there are %d sweeps; say which with --sweep",
+                  run->probe.count);
+    fail(run, NULL, &error);
+    return NULL;
+}
+
+enum osw_exit
+osw_run_explain(const struct osw_options *options,
+                int64_t started_ms,
+                FILE *out)
+{
+    struct run run;
+    struct osw_error error = OSW_ERROR_INIT;
+    const char *sweep = NULL;
+
+    prepare_answer(&run, options, started_ms, out);
+    if (open_database(&run, false) && look(&run) && set_session(&run)) {
+        sweep = only_sweep(&run);
+    }
+    if (sweep != NULL && !osw_explain(run.pg,
+                                      sweep,
+                                      options->key,
+                                      options->key_columns,
+                                      run.hard_ms,
+                                      run.format,
+                                      out,
+                                      &error)) {
+        fail(&run, NULL, &error);
     }
     close_database(&run);
     return run.exit;

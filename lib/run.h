@@ -22,6 +22,15 @@ osw_run(const struct osw_options *options, int64_t started_ms, FILE *out);
 enum osw_exit
 osw_run_dry(const struct osw_options *options, int64_t started_ms, FILE *out);
 
+/* Find what would make a run fail or lie. */
+enum osw_exit
+osw_run_check(const struct osw_options *options, int64_t started_ms, FILE *out);
+
+/* Say why one order was swept, or is not. */
+enum osw_exit osw_run_explain(const struct osw_options *options,
+                              int64_t started_ms,
+                              FILE *out);
+
 /* Bring the schema to this program's version, or print how. */
 enum osw_exit osw_run_migrate(const struct osw_options *options, FILE *out);
 

@@ -9,9 +9,10 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "command_line.h"
+#include "help.h"
 #include "interrupt.h"
 #include "log.h"
-#include "options.h"
 #include "run.h"
 
 #ifndef OSW_VERSION
@@ -41,11 +42,11 @@ static bool
 answer(const struct osw_options *options)
 {
     if (options->help) {
-        osw_options_help(stdout);
+        osw_help_write(stdout);
     } else if (options->version) {
         (void)puts("order-sweep " OSW_VERSION);
     } else if (options->list_options) {
-        osw_options_list(stdout);
+        osw_help_list(stdout);
     } else if (options->list_exit_codes) {
         osw_exit_list(stdout);
     } else {
@@ -60,6 +61,10 @@ work(const struct osw_options *options, int64_t started_ms)
     switch (options->verb) {
     case OSW_VERB_MIGRATE:
         return osw_run_migrate(options, stdout);
+    case OSW_VERB_CHECK:
+        return osw_run_check(options, started_ms, stdout);
+    case OSW_VERB_EXPLAIN:
+        return osw_run_explain(options, started_ms, stdout);
     case OSW_VERB_RUN:
         break;
     }

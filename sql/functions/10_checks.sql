@@ -51,6 +51,23 @@ $$;
 COMMENT ON FUNCTION order_sweep.base_type IS
     'the type under a domain, or the type itself';
 
+CREATE OR REPLACE FUNCTION order_sweep.moment(text)
+RETURNS timestamptz LANGUAGE plpgsql STABLE STRICT
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- Only what begins with a date: 'tomorrow' and its like are no moments.
+    IF $1 !~ '^\s*\d{4,}-\d{1,2}-\d{1,2}' THEN
+        RETURN NULL;
+    END IF;
+    RETURN $1::timestamptz;
+EXCEPTION WHEN data_exception THEN
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION order_sweep.moment(text) IS
+    'a text as a moment, NULL for what is none; without a zone it is UTC inside '
+    'of a definition';
+
 CREATE OR REPLACE FUNCTION order_sweep.try_body(
     argument text, language text, parameters text[], returns text,
     path text, body text)

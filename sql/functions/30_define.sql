@@ -187,13 +187,13 @@ BEGIN
     FOR _rule IN SELECT key, value, json_typeof(value) AS type
                    FROM json_each(unless) LOOP
         IF _rule.key !~ '^[[:alnum:]][[:alnum:] _.,''/-]{0,59}$'
-           OR _rule.key IN ('too old', 'swept before')
+           OR _rule.key IN ('too old', 'swept before', 'no clock')
            OR _rule.key = ANY (_seen) THEN
             PERFORM order_sweep.refuse('unless',
                 format('"%s" cannot be the name of a rule', _rule.key),
                 'Write up to 60 letters, digits, blanks or _.,''/- beginning '
-                'with a letter or digit, each name once; "too old" and '
-                '"swept before" are taken.');
+                'with a letter or digit, each name once; "too old", '
+                '"swept before" and "no clock" are taken.');
         END IF;
         IF _rule.type <> 'string' THEN
             PERFORM order_sweep.refuse(format('unless "%s"', _rule.key),
@@ -206,6 +206,70 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION order_sweep.check_rules IS
     'refuse an unless that is not an object of predicates by name';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_settings(settings json)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _setting record;
+BEGIN
+    IF settings IS NULL THEN
+        RETURN;
+    END IF;
+    IF json_typeof(settings) <> 'object' THEN
+        PERFORM order_sweep.refuse('settings', 'is no JSON object',
+            'Write {"app.tenant": "1", …}.');
+    END IF;
+    FOR _setting IN SELECT key, value, json_typeof(value) AS type
+                      FROM json_each(settings) LOOP
+        -- The server's own settings are pinned where they matter.
+        IF _setting.key !~ '^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+$' THEN
+            PERFORM order_sweep.refuse('settings',
+                format('"%s" is no setting of the shop', _setting.key),
+                'Write names with a dot in them, such as app.tenant.');
+        ELSIF _setting.type <> 'string' THEN
+            PERFORM order_sweep.refuse('settings',
+                format('the value of "%s" is no string', _setting.key),
+                'Write the value as a JSON string.');
+        END IF;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_settings IS
+    'refuse settings that are not strings by dotted names';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_run_as(
+    orders regclass, run_as regrole)
+RETURNS void LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF run_as IS NULL AND EXISTS (
+        SELECT FROM pg_class c, pg_roles r
+         WHERE c.oid = orders AND c.relrowsecurity
+           AND r.rolname = current_user AND (r.rolsuper OR r.rolbypassrls))
+    THEN
+        PERFORM order_sweep.refuse('run_as',
+            format('%s has row security, which %I is not subject to',
+                   orders, current_user),
+            'Name the role that the policies are meant for.');
+    END IF;
+    IF run_as IS NOT NULL AND NOT pg_has_role(run_as, 'MEMBER') THEN
+        PERFORM order_sweep.refuse('run_as',
+            format('%I is no member of role %s', current_user, run_as),
+            format('GRANT %s TO %I, or call define as that role.', run_as,
+                   current_user));
+    END IF;
+    IF run_as IS NOT NULL
+       AND NOT has_schema_privilege(run_as, 'order_sweep', 'CREATE') THEN
+        PERFORM order_sweep.refuse('run_as',
+            format('role %s may not define sweeps', run_as),
+            format('SELECT order_sweep.grant_define_to(%L).', run_as));
+    END IF;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_run_as IS
+    'refuse an owner of the generated functions that row security does not '
+    'bind although the table has it, or that the caller may not act as';
 
 CREATE OR REPLACE FUNCTION order_sweep.calls(INOUT s order_sweep.sweep)
 LANGUAGE plpgsql STABLE
@@ -290,6 +354,7 @@ BEGIN
         CASE WHEN s.deadline IS NULL THEN 'since' ELSE 'deadline' END,
         coalesce(s.deadline, s.since), s.orders, s.search_path, s.zone, s.unit);
     PERFORM order_sweep.check_rules(s.orders, s.search_path, s.unless);
+    PERFORM order_sweep.check_settings(s.settings);
     PERFORM order_sweep.check_set(s.orders, s.search_path, s.set);
     s.each := coalesce(s.each, '{}');
     s.each_rows := '{}';
@@ -339,7 +404,9 @@ CREATE OR REPLACE FUNCTION order_sweep.define(
     each     text[] DEFAULT '{}',
     event    text DEFAULT NULL,
     again    boolean DEFAULT false,
-    paid     text DEFAULT NULL)
+    paid     text DEFAULT NULL,
+    settings json DEFAULT NULL,
+    run_as   regrole DEFAULT NULL)
 RETURNS void LANGUAGE plpgsql
 AS $$
 -- No search_path is set here: the fragments' names mean the caller's.
@@ -363,50 +430,60 @@ BEGIN
     s.event := event;
     s.again := again;
     s.paid := paid;
-    PERFORM order_sweep.define_row(_path, orders, s);
+    s.settings := settings;
+    PERFORM order_sweep.define_row(_path, orders, run_as, s);
 END $$;
 COMMENT ON FUNCTION order_sweep.define IS
     'declare a sweep, or change it: which rows of which table are due, and '
     'what cancelling one means; call it with named arguments';
 
 CREATE OR REPLACE FUNCTION order_sweep.define_row(
-    path text[], orders regclass, s order_sweep.sweep)
+    path text[], orders regclass, run_as regrole, s order_sweep.sweep)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _id int;
+    _role text := current_setting('role');
 BEGIN
     IF orders IS NULL THEN
         PERFORM order_sweep.refuse('orders', 'is missing',
             'Name the orders table.');
     END IF;
     s.orders := orders::text;
+    PERFORM order_sweep.check_run_as(orders, run_as);
+    IF run_as IS NOT NULL THEN
+        -- All that follows is done as that role: what it may not see or
+        -- create is found now.
+        PERFORM set_config('role', pg_get_userbyid(run_as), true);
+    END IF;
     s := order_sweep.define_in(path, s);
 
     INSERT INTO order_sweep.sweep AS d (
         name, owner, orders, key, unpaid, since, after, grace, zone, unit,
-        deadline, max_age, unless, set, each, event, again, paid, search_path,
-        key_types, clock_type, each_rows, batch_call, newest_call, cancel_call,
+        deadline, max_age, unless, set, each, event, again, paid, settings,
+        search_path, key_types, clock_type, each_rows, batch_call, newest_call, cancel_call,
         fail_call)
     VALUES (
         s.name, s.owner, s.orders, s.key, s.unpaid, s.since, s.after, s.grace,
         s.zone, s.unit, s.deadline, s.max_age, s.unless, s.set, s.each,
-        s.event, s.again, s.paid, s.search_path, s.key_types, s.clock_type,
-        s.each_rows, s.batch_call, s.newest_call, s.cancel_call, s.fail_call)
+        s.event, s.again, s.paid, s.settings, s.search_path, s.key_types,
+        s.clock_type, s.each_rows, s.batch_call, s.newest_call, s.cancel_call,
+        s.fail_call)
     ON CONFLICT (name) DO UPDATE SET (
         owner, orders, key, unpaid, since, after, grace, zone, unit, deadline,
-        max_age, unless, set, each, event, again, paid, search_path, key_types,
-        clock_type, each_rows, batch_call, newest_call, cancel_call, fail_call)
+        max_age, unless, set, each, event, again, paid, settings, search_path,
+        key_types, clock_type, each_rows, batch_call, newest_call, cancel_call, fail_call)
     = (s.owner, s.orders, s.key, s.unpaid, s.since, s.after, s.grace, s.zone,
         s.unit, s.deadline, s.max_age, s.unless, s.set, s.each, s.event,
-        s.again, s.paid, s.search_path, s.key_types, s.clock_type,
+        s.again, s.paid, s.settings, s.search_path, s.key_types, s.clock_type,
         s.each_rows, s.batch_call, s.newest_call, s.cancel_call, s.fail_call)
     RETURNING d.id INTO _id;
     -- A run of this sweep ends before its functions change, and none begins.
     PERFORM pg_advisory_xact_lock(order_sweep.lock_class(), _id);
     INSERT INTO order_sweep.life (sweep_id) VALUES (_id) ON CONFLICT DO NOTHING;
     PERFORM order_sweep.generate(s);
+    PERFORM set_config('role', _role, true);
 END $$;
 COMMENT ON FUNCTION order_sweep.define_row IS
     'store a checked definition and generate its functions';
@@ -464,8 +541,7 @@ DECLARE
     _suffix text;
 BEGIN
     PERFORM pg_advisory_xact_lock(order_sweep.lock_class(), _id);
-    FOREACH _suffix IN ARRAY
-        '{_due,_next,_batch,_newest,_cancel,_late}'::text[] LOOP
+    FOREACH _suffix IN ARRAY order_sweep.run_suffixes() LOOP
         PERFORM order_sweep.drop_function(sweep || _suffix);
     END LOOP;
     DELETE FROM order_sweep.sweep s WHERE s.id = _id;

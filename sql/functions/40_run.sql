@@ -8,6 +8,27 @@ AS $$ SELECT max(v.version) FROM order_sweep.version v $$;
 COMMENT ON FUNCTION order_sweep.schema_version IS
     'the version of the schema, to compare with the program''s';
 
+CREATE OR REPLACE FUNCTION order_sweep.blame(
+    sweep text, state text, message text)
+RETURNS text LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _argument text;
+BEGIN
+    -- A value that some fragment cannot take (class 22): which fragment?
+    IF state LIKE '22%' THEN
+        EXECUTE format('SELECT order_sweep.%I()', sweep || '_fault')
+           INTO _argument;
+    END IF;
+    RETURN concat_ws(': ', _argument, message);
+EXCEPTION WHEN OTHERS THEN
+    RETURN message;
+END $$;
+COMMENT ON FUNCTION order_sweep.blame IS
+    'the message of a look that failed, after the name of the argument whose '
+    'SQL raises it';
+
 CREATE OR REPLACE FUNCTION order_sweep.probe(sweep text, "window" interval)
 RETURNS TABLE (
     id integer, name text, paused boolean, takes_window boolean, due boolean,
@@ -40,6 +61,8 @@ BEGIN
                 GET STACKED DIAGNOSTICS
                     error_state = RETURNED_SQLSTATE,
                     error_message = MESSAGE_TEXT;
+                error_message := order_sweep.blame(name, error_state,
+                                                   error_message);
             END;
         END IF;
         RETURN NEXT;
@@ -79,6 +102,31 @@ END $$;
 COMMENT ON FUNCTION order_sweep.preview IS
     'the due rows of a sweep, oldest first, with what a run would do: sweep, '
     'keep: rule, back-off or quarantined';
+
+CREATE OR REPLACE FUNCTION order_sweep.explain(sweep text, key json)
+RETURNS TABLE (what text, value text)
+LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    s order_sweep.sweep;
+    _call text;
+BEGIN
+    SELECT * INTO s FROM order_sweep.sweep d
+     WHERE d.id = order_sweep.known(explain.sweep);
+    IF json_array_length(explain.key) <> cardinality(s.key) THEN
+        PERFORM order_sweep.refuse('key',
+            format('the key of %s is %s', s.name, array_to_string(s.key, ', ')),
+            'Give a value for each.');
+    END IF;
+    SELECT format('SELECT * FROM order_sweep.%I(%s)', s.name || '_explain',
+                  string_agg(format('($1->>%s)::%s', n - 1, t), ', ' ORDER BY n))
+      INTO _call FROM unnest(s.key_types) WITH ORDINALITY AS u(t, n);
+    RETURN QUERY EXECUTE _call USING explain.key;
+END $$;
+COMMENT ON FUNCTION order_sweep.explain IS
+    'why one order of a sweep was swept, or is not; key: a JSON array of texts';
 
 CREATE OR REPLACE FUNCTION order_sweep.begin_run(
     sweep text, host text, pid integer, "window" interval)

@@ -30,12 +30,45 @@ COMMENT ON FUNCTION order_sweep.grant_functions IS
     'let a role execute these functions, and those of every definition with '
     'one of the suffixes';
 
+CREATE OR REPLACE FUNCTION order_sweep.read_functions()
+RETURNS text[] LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT '{schema_version,probe,preview,explain}'::text[] $$;
+COMMENT ON FUNCTION order_sweep.read_functions IS
+    'the functions that a dry run and explain need';
+
+CREATE OR REPLACE FUNCTION order_sweep.run_functions()
+RETURNS text[] LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT order_sweep.read_functions()
+        || '{calls_of,begin_run,record_failure,finish_run,sign_of_life}'::text[]
+$$;
+COMMENT ON FUNCTION order_sweep.run_functions IS
+    'the functions that a run needs';
+
+CREATE OR REPLACE FUNCTION order_sweep.read_suffixes()
+RETURNS text[] LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT '{_due,_next,_fault,_explain,_late}'::text[] $$;
+COMMENT ON FUNCTION order_sweep.read_suffixes IS
+    'the generated functions that only look';
+
+CREATE OR REPLACE FUNCTION order_sweep.run_suffixes()
+RETURNS text[] LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT order_sweep.read_suffixes() || '{_batch,_newest,_cancel}'::text[]
+$$;
+COMMENT ON FUNCTION order_sweep.run_suffixes IS
+    'the generated functions, all of them';
+
 CREATE OR REPLACE FUNCTION order_sweep.grant_read_to(role regrole)
 RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT order_sweep.grant_functions(role,
-        '{schema_version,probe,preview}', '{_due,_next,_late}')
+    SELECT order_sweep.grant_functions(role, order_sweep.read_functions(),
+                                       order_sweep.read_suffixes())
 $$;
 COMMENT ON FUNCTION order_sweep.grant_read_to IS
     'let a role look: dry run; it covers later definitions too; ended by '
@@ -45,14 +78,30 @@ CREATE OR REPLACE FUNCTION order_sweep.grant_to(role regrole)
 RETURNS void LANGUAGE sql
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT order_sweep.grant_read_to(role);
-    SELECT order_sweep.grant_functions(role,
-        '{calls_of,begin_run,record_failure,finish_run,sign_of_life}',
-        '{_batch,_newest,_cancel}')
+    SELECT order_sweep.grant_functions(role, order_sweep.run_functions(),
+                                       order_sweep.run_suffixes())
 $$;
 COMMENT ON FUNCTION order_sweep.grant_to IS
     'let a role run the sweeps: it can cancel due, unpaid orders and nothing '
     'else; it covers later definitions too; ended by REVOKE ALL ON ALL '
     'FUNCTIONS IN SCHEMA order_sweep FROM role';
+
+CREATE OR REPLACE FUNCTION order_sweep.grant_define_to(role regrole)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    EXECUTE format('GRANT USAGE, CREATE ON SCHEMA order_sweep TO %s', role);
+    EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON order_sweep.sweep, '
+                   'order_sweep.life TO %s', role);
+    EXECUTE format('GRANT SELECT ON order_sweep.version, order_sweep.run, '
+                   'order_sweep.failure TO %s', role);
+    EXECUTE format('GRANT SELECT, INSERT ON order_sweep.journal TO %s', role);
+    EXECUTE format('GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA order_sweep TO %s',
+                   role);
+END $$;
+COMMENT ON FUNCTION order_sweep.grant_define_to IS
+    'let a role that is not the schema''s owner define sweeps, and own the '
+    'generated functions (run_as)';
 
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA order_sweep FROM PUBLIC;

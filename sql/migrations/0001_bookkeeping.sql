@@ -36,6 +36,7 @@ CREATE TABLE order_sweep.sweep (
     event       text,
     again       boolean NOT NULL,
     paid        text,
+    settings    json,
     -- what define found out
     search_path text NOT NULL,
     key_types   text[] NOT NULL,

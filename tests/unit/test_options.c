@@ -1,6 +1,7 @@
 /* options: defaults, every option, every refusal, and what help and list say.
  */
-#include "options.h"
+#include "command_line.h"
+#include "help.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -482,7 +483,7 @@ a_refusal_leaves_no_trace_in_the_next_parse(void **state)
     ASSERT_PARSES("-v", expected.verbosity = 1);
 }
 
-/* What osw_options_help or osw_options_list writes; free it. */
+/* What osw_help_write or osw_help_list writes; free it. */
 static char *
 written_by(void (*write)(FILE *))
 {
@@ -500,7 +501,7 @@ written_by(void (*write)(FILE *))
 static unsigned
 for_each_listed(void (*check)(const char *, char, const char *))
 {
-    char *list = written_by(osw_options_list);
+    char *list = written_by(osw_help_list);
     char *rest = list;
     unsigned count = 0;
 
@@ -522,7 +523,7 @@ for_each_listed(void (*check)(const char *, char, const char *))
 static void
 check_help_has(const char *name, char letter, const char *argument)
 {
-    char *help = written_by(osw_options_help);
+    char *help = written_by(osw_help_write);
     bool takes_one = strcmp(argument, "-") != 0;
     char expected[100];
 
@@ -586,7 +587,7 @@ every_option_refuses_an_empty_argument(void **state)
 static void
 help_keeps_to_eighty_columns(void **state)
 {
-    char *help = written_by(osw_options_help);
+    char *help = written_by(osw_help_write);
     char *rest = help;
 
     (void)state;
@@ -603,8 +604,8 @@ help_keeps_to_eighty_columns(void **state)
 static void
 help_hides_what_tests_use(void **state)
 {
-    char *help = written_by(osw_options_help);
-    char *list = written_by(osw_options_list);
+    char *help = written_by(osw_help_write);
+    char *list = written_by(osw_help_list);
 
     (void)state;
     assert_null(strstr(help, "--list-"));
@@ -624,7 +625,7 @@ help_has_its_groups_in_order(void **state)
         "\nOutput options:\n",
         "\nOther options:\n",
     };
-    char *help = written_by(osw_options_help);
+    char *help = written_by(osw_help_write);
     const char *at = help;
 
     (void)state;
@@ -652,7 +653,7 @@ help_names_the_real_defaults(void **state)
         {"--time-limit=", "(default 45s)", "--time-limit|45s"},
         {"--hard-limit=", "(default 52s,", "--hard-limit|52s"},
     };
-    char *help = written_by(osw_options_help);
+    char *help = written_by(osw_help_write);
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

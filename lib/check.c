@@ -1,0 +1,422 @@
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fault.h"
+#include "lock.h"
+#include "sql_text.h"
+
+#define PREPARED                                                               \
+    "checked" /* the name that sql/statements/explain_*.sql use                \
+               */
+
+/* No sweep has this id: the lock that the probe tries. */
+#define PROBE_LOCK (-1)
+
+struct finding {
+    const char *level;
+    const char *sweep; /* NULL: all */
+    const char *item;
+    const char *what;
+    const char *why;  /* NULL: nothing to say */
+    const char *mend; /* NULL: nothing to do */
+};
+
+struct check {
+    struct osw_pg *pg;
+    int64_t deadline_ms;
+    enum osw_report_format format;
+    FILE *out;
+    struct osw_check_counts *counts;
+};
+
+/* The columns of a statement to prepare, see check_texts.sql. */
+enum text_column {
+    SWEEP,
+    ARGUMENT,
+    PATH,
+    PARAMETERS,
+    STATEMENT,
+    TEXT_COLUMNS,
+};
+
+#define FINDING_COLUMNS 6
+
+static void
+write_text(FILE *out, const struct finding *finding)
+{
+    (void)fprintf(out, "%-4s  ", finding->level);
+    if (finding->sweep != NULL) {
+        (void)fprintf(out, "%s: ", finding->sweep);
+    }
+    (void)fprintf(out, "%s: ", finding->item);
+    (void)osw_report_plain(out, finding->what);
+    (void)fputc('\n', out);
+    if (finding->why != NULL) {
+        (void)fputs("      why:  ", out);
+        (void)osw_report_plain(out, finding->why);
+        (void)fputc('\n', out);
+    }
+    if (finding->mend != NULL) {
+        (void)fputs("      mend: ", out);
+        (void)osw_report_plain(out, finding->mend);
+        (void)fputc('\n', out);
+    }
+}
+
+static void
+write_json(FILE *out, const struct finding *finding)
+{
+    const char *const names[] = {
+        "level", "sweep", "item", "what", "why", "mend"};
+    const char *const values[] = {finding->level,
+                                  finding->sweep,
+                                  finding->item,
+                                  finding->what,
+                                  finding->why,
+                                  finding->mend};
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        (void)fprintf(out, "%s\"%s\":", i == 0 ? "{" : ",", names[i]);
+        osw_report_json_string(out, values[i]);
+    }
+    (void)fputs("}\n", out);
+}
+
+static void
+tell(struct check *check, const struct finding *finding)
+{
+    if (strcmp(finding->level, "ok") == 0) {
+        check->counts->ok++;
+    } else if (strcmp(finding->level, "warn") == 0) {
+        check->counts->warn++;
+    } else {
+        check->counts->fail++;
+    }
+    if (check->format == OSW_REPORT_JSON) {
+        write_json(check->out, finding);
+    } else {
+        write_text(check->out, finding);
+    }
+}
+
+static void
+tell_all(struct check *check, const struct osw_pg_answer *answer)
+{
+    for (int row = 0; row < answer->rows; row++) {
+        const struct finding finding = {osw_pg_value(answer, row, 0),
+                                        osw_pg_value(answer, row, 1),
+                                        osw_pg_value(answer, row, 2),
+                                        osw_pg_value(answer, row, 3),
+                                        osw_pg_value(answer, row, 4),
+                                        osw_pg_value(answer, row, 5)};
+
+        tell(check, &finding);
+    }
+}
+
+/* Run a statement of ours, of so many columns. */
+static bool
+query(struct check *check,
+      const char *text,
+      int parameters,
+      const char *const *values,
+      int columns,
+      struct osw_pg_answer *answer,
+      struct osw_error *error)
+{
+    const struct osw_pg_statement statement = {NULL, text, parameters};
+
+    if (!osw_pg_query(check->pg,
+                      &statement,
+                      values,
+                      columns,
+                      check->deadline_ms,
+                      answer,
+                      error)) {
+        osw_fault_classify(error);
+        return false;
+    }
+    return true;
+}
+
+/* The same where only success counts. */
+static bool
+command(struct check *check,
+        const char *text,
+        int parameters,
+        const char *const *values,
+        struct osw_error *error)
+{
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    bool done = query(check, text, parameters, values, -1, &answer, error);
+
+    osw_pg_answer_clear(&answer);
+    return done;
+}
+
+/* Is the loss of the connection the reason, and not the statement? */
+static bool
+is_lost(const struct osw_error *error)
+{
+    return error->sqlstate[0] == '\0';
+}
+
+/*
+ * Prepare a listed statement under its definition's path.  *fits tells
+ * whether it parses; false only if the check cannot go on.
+ */
+static bool
+prepare(struct check *check,
+        const struct osw_pg_answer *texts,
+        int row,
+        bool *fits,
+        struct osw_error *cause,
+        struct osw_error *error)
+{
+    const char *path[] = {osw_pg_value(texts, row, PATH)};
+
+    if (!command(check, osw_sql_check_settings, 1, path, error) ||
+        !command(check, osw_sql_deallocate, 0, NULL, error)) {
+        return false;
+    }
+    *fits = osw_pg_prepare_typed(check->pg,
+                                 PREPARED,
+                                 osw_pg_value(texts, row, STATEMENT),
+                                 osw_pg_value(texts, row, PARAMETERS),
+                                 check->deadline_ms,
+                                 cause);
+    if (!*fits && is_lost(cause)) {
+        *error = *cause;
+        return false;
+    }
+    return true;
+}
+
+/* Ask for the plan of the prepared statement, and have SQL say what it means.
+ */
+static bool
+judge_plan(struct check *check,
+           const struct osw_pg_answer *texts,
+           int row,
+           const char *explain,
+           const char *judge,
+           struct osw_error *error)
+{
+    const char *values[] = {osw_pg_value(texts, row, SWEEP),
+                            osw_pg_value(texts, row, ARGUMENT),
+                            NULL};
+    struct osw_pg_answer plan = OSW_PG_ANSWER_INIT;
+    struct osw_pg_answer findings = OSW_PG_ANSWER_INIT;
+    bool done = query(check, explain, 0, NULL, 1, &plan, error);
+
+    if (done) {
+        values[2] = osw_pg_value(&plan, 0, 0);
+        done =
+            query(check, judge, 3, values, FINDING_COLUMNS, &findings, error);
+    }
+    if (done) {
+        tell_all(check, &findings);
+    } else if (!is_lost(error)) {
+        const struct finding finding = {.level = "fail",
+                                        .sweep = values[0],
+                                        .item = "plan",
+                                        .what = error->message,
+                                        .mend = error->hint};
+
+        tell(check, &finding);
+        done = true;
+    }
+    osw_pg_answer_clear(&plan);
+    osw_pg_answer_clear(&findings);
+    return done;
+}
+
+static void
+tell_misfit(struct check *check,
+            const struct osw_pg_answer *texts,
+            int row,
+            const struct osw_error *cause)
+{
+    struct osw_error what = OSW_ERROR_INIT;
+    struct finding finding = {
+        .level = "fail",
+        .sweep = osw_pg_value(texts, row, SWEEP),
+        .item = "statement",
+        .why = "The shop's tables are not what they were when it was defined.",
+        .mend = "Call order_sweep.define anew, with SQL that fits."};
+
+    osw_error_set(&what,
+                  OSW_EXIT_CONFIG,
+                  "%s: %s",
+                  osw_pg_value(texts, row, ARGUMENT),
+                  cause->message);
+    finding.what = what.message;
+    tell(check, &finding);
+}
+
+static bool
+is_rule(const char *argument)
+{
+    return strncmp(argument, "unless", 6) == 0 || strcmp(argument, "paid") == 0;
+}
+
+static bool
+check_texts(struct check *check, struct osw_error *error)
+{
+    struct osw_pg_answer texts = OSW_PG_ANSWER_INIT;
+    struct osw_error cause = OSW_ERROR_INIT;
+    bool fits = false;
+    bool done =
+        query(check, osw_sql_check_texts, 0, NULL, TEXT_COLUMNS, &texts, error);
+
+    for (int row = 0; done && row < texts.rows; row++) {
+        done = prepare(check, &texts, row, &fits, &cause, error);
+        if (done && !fits) {
+            tell_misfit(check, &texts, row, &cause);
+        } else if (done && is_rule(osw_pg_value(&texts, row, ARGUMENT))) {
+            done = judge_plan(check,
+                              &texts,
+                              row,
+                              osw_sql_explain_rule,
+                              osw_sql_check_payments,
+                              error);
+        }
+    }
+    osw_pg_answer_clear(&texts);
+    return done;
+}
+
+static bool
+check_looks(struct check *check, struct osw_error *error)
+{
+    struct osw_pg_answer looks = OSW_PG_ANSWER_INIT;
+    struct osw_error cause = OSW_ERROR_INIT;
+    bool fits = false;
+    bool done =
+        query(check, osw_sql_check_looks, 0, NULL, TEXT_COLUMNS, &looks, error);
+
+    for (int row = 0; done && row < looks.rows; row++) {
+        done = prepare(check, &looks, row, &fits, &cause, error);
+        if (done && fits) {
+            done = judge_plan(check,
+                              &looks,
+                              row,
+                              osw_sql_explain_look,
+                              osw_sql_check_plan,
+                              error);
+        } /* else its arguments have been told already */
+    }
+    osw_pg_answer_clear(&looks);
+    return done;
+}
+
+bool
+osw_check(struct osw_pg *pg,
+          const char *role,
+          int64_t deadline_ms,
+          enum osw_report_format format,
+          FILE *out,
+          struct osw_check_counts *counts,
+          struct osw_error *error)
+{
+    struct check check = {pg, deadline_ms, format, out, counts};
+    struct osw_pg_answer findings = OSW_PG_ANSWER_INIT;
+    const char *values[] = {role};
+
+    if (!query(&check,
+               osw_sql_check,
+               1,
+               values,
+               FINDING_COLUMNS,
+               &findings,
+               error)) {
+        return false;
+    }
+    tell_all(&check, &findings);
+    osw_pg_answer_clear(&findings);
+    return check_texts(&check, error) && check_looks(&check, error);
+}
+
+/* Does one session's lock keep the other out? */
+static bool
+probe_lock(struct check *check, struct osw_pg *other, struct osw_error *error)
+{
+    struct finding finding = {
+        "ok", NULL, "lock", "two connections exclude each other", NULL, NULL};
+    bool first = false;
+    bool second = false;
+    int64_t until = check->deadline_ms;
+
+    if (!osw_lock_try(check->pg, PROBE_LOCK, until, &first, error) ||
+        !osw_lock_try(other, PROBE_LOCK, until, &second, error)) {
+        return false;
+    }
+    if ((first && !osw_lock_release(check->pg, PROBE_LOCK, until, error)) ||
+        (second && !osw_lock_release(other, PROBE_LOCK, until, error))) {
+        return false;
+    }
+    if (!first || second) {
+        finding.level = "fail";
+        finding.what = "two connections do not exclude each other";
+        finding.why = "Something between here and the server shares sessions.";
+        finding.mend = "Connect to PostgreSQL itself.";
+    }
+    tell(check, &finding);
+    return true;
+}
+
+/* A segment whose second statement fails must leave nothing of its first. */
+static bool
+probe_segment(struct check *check, struct osw_error *error)
+{
+    const struct osw_pg_statement write = {NULL, osw_sql_probe_write, 0};
+    const struct osw_pg_statement raise = {NULL, osw_sql_probe_raise, 0};
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    struct osw_error expected = OSW_ERROR_INIT;
+    struct finding finding = {"ok",
+                              NULL,
+                              "segment",
+                              "two statements are one transaction",
+                              NULL,
+                              NULL};
+    bool raised = false;
+
+    if (!osw_pg_queue(check->pg, &write, NULL, error)) {
+        return false;
+    }
+    raised = !osw_pg_query(
+        check->pg, &raise, NULL, -1, check->deadline_ms, &answer, &expected);
+    osw_pg_answer_clear(&answer);
+    if (raised && is_lost(&expected)) {
+        *error = expected;
+        return false;
+    }
+    if (!query(check, osw_sql_probe_clean, 0, NULL, 1, &answer, error)) {
+        return false;
+    }
+    if (!raised || osw_pg_number(&answer, 0, 0) != 0) {
+        finding.level = "fail";
+        finding.what = "two statements are not one transaction";
+        finding.why = "Something between here and the server takes them apart.";
+        finding.mend = "Connect to PostgreSQL itself.";
+    }
+    osw_pg_answer_clear(&answer);
+    tell(check, &finding);
+    return true;
+}
+
+bool
+osw_check_probe(struct osw_pg *pg,
+                struct osw_pg *other,
+                int64_t deadline_ms,
+                enum osw_report_format format,
+                FILE *out,
+                struct osw_check_counts *counts,
+                struct osw_error *error)
+{
+    struct check check = {pg, deadline_ms, format, out, counts};
+
+    return probe_lock(&check, other, error) && probe_segment(&check, error);
+}

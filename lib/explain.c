@@ -1,0 +1,91 @@
+#include "explain.h"
+
+#include <stdlib.h>
+
+#include "fault.h"
+#include "outcome.h"
+#include "sql_text.h"
+
+/* The key as a JSON array of texts, to be freed; NULL if there is no memory. */
+static char *
+key_as_json(const char *const *key, int key_columns)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (out == NULL) {
+        return NULL;
+    }
+    for (int i = 0; i < key_columns; i++) {
+        (void)fputc(i == 0 ? '[' : ',', out);
+        osw_report_json_string(out, key[i]);
+    }
+    (void)fputc(']', out);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static void
+write_text(FILE *out, const struct osw_pg_answer *parts)
+{
+    for (int row = 0; row < parts->rows; row++) {
+        (void)osw_report_plain(out, osw_pg_value(parts, row, 0));
+        (void)fputs("\n    ", out);
+        (void)osw_report_plain(out, osw_pg_value(parts, row, 1));
+        (void)fputc('\n', out);
+    }
+}
+
+static void
+write_json(FILE *out, const struct osw_pg_answer *parts)
+{
+    for (int row = 0; row < parts->rows; row++) {
+        (void)fputs("{\"what\":", out);
+        osw_report_json_string(out, osw_pg_value(parts, row, 0));
+        (void)fputs(",\"value\":", out);
+        osw_report_json_string(out, osw_pg_value(parts, row, 1));
+        (void)fputs("}\n", out);
+    }
+}
+
+bool
+osw_explain(struct osw_pg *pg,
+            const char *sweep,
+            const char *const *key,
+            int key_columns,
+            int64_t deadline_ms,
+            enum osw_report_format format,
+            FILE *out,
+            struct osw_error *error)
+{
+    const struct osw_pg_statement statement = {NULL, osw_sql_explain, 2};
+    struct osw_pg_answer parts = OSW_PG_ANSWER_INIT;
+    char *json = key_as_json(key, key_columns);
+    const char *values[] = {sweep, json};
+    bool done = false;
+
+    if (json == NULL) {
+        return osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
+    }
+    done = osw_pg_query(pg, &statement, values, 2, deadline_ms, &parts, error);
+    free(json);
+    if (!done) {
+        osw_fault_classify(error);
+        if (osw_sqlstate_class(error->sqlstate, "22")) {
+            error->exit = OSW_EXIT_USAGE; /* the key is no such thing */
+            (void)osw_error_hint(error, "give the key's columns in order");
+        }
+        return false;
+    }
+    if (format == OSW_REPORT_JSON) {
+        write_json(out, &parts);
+    } else {
+        write_text(out, &parts);
+    }
+    osw_pg_answer_clear(&parts);
+    return true;
+}

@@ -1,0 +1,212 @@
+#include "option_value.h"
+
+#include <bsd/stdlib.h>
+#include <string.h>
+
+#include "duration.h"
+
+static bool
+refuse_choice(const struct osw_option_row *row,
+              const char *text,
+              struct osw_error *error)
+{
+    (void)osw_error_set(
+        error, OSW_EXIT_USAGE, "%s: unknown value \"%s\"", row->name, text);
+    return osw_error_hint(error, "write one of %s", row->argument);
+}
+
+static bool
+read_format(const struct osw_option_row *row,
+            const char *text,
+            enum osw_format *format,
+            struct osw_error *error)
+{
+    if (strcmp(text, "text") == 0) {
+        *format = OSW_FORMAT_TEXT;
+    } else if (strcmp(text, "json") == 0) {
+        *format = OSW_FORMAT_JSON;
+    } else {
+        return refuse_choice(row, text, error);
+    }
+    return true;
+}
+
+static bool
+read_durability(const struct osw_option_row *row,
+                const char *text,
+                enum osw_durability *durability,
+                struct osw_error *error)
+{
+    if (strcmp(text, "batch") == 0) {
+        *durability = OSW_DURABILITY_BATCH;
+    } else if (strcmp(text, "each") == 0) {
+        *durability = OSW_DURABILITY_EACH;
+    } else {
+        return refuse_choice(row, text, error);
+    }
+    return true;
+}
+
+/* strtonum alone would take leading blanks and a plus sign. */
+static bool
+is_whole_number(const char *text)
+{
+    const char *digits = text[0] == '-' ? text + 1 : text;
+
+    return digits[0] != '\0' && digits[strspn(digits, "0123456789")] == '\0';
+}
+
+static bool
+read_number(const struct osw_option_row *row,
+            const char *text,
+            int64_t *number,
+            struct osw_error *error)
+{
+    const char *trouble = "not a whole number";
+
+    if (is_whole_number(text)) {
+        *number = strtonum(text, row->min, row->max, &trouble);
+        if (trouble == NULL) {
+            return true;
+        }
+        trouble = "out of range";
+    }
+    (void)osw_error_set(
+        error, OSW_EXIT_USAGE, "%s: \"%s\" is %s", row->name, text, trouble);
+    return osw_error_hint(error,
+                          "write a whole number from %lld to %lld",
+                          (long long)row->min,
+                          (long long)row->max);
+}
+
+static bool
+read_int(const struct osw_option_row *row,
+         const char *text,
+         int *number,
+         struct osw_error *error)
+{
+    int64_t wide = 0;
+
+    if (!read_number(row, text, &wide, error)) {
+        return false;
+    }
+    *number = (int)wide;
+    return true;
+}
+
+/* The same names that order_sweep.define accepts. */
+static bool
+is_sweep_name(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+    static const char others[] = "abcdefghijklmnopqrstuvwxyz0123456789_";
+    const size_t longest = 40;
+    size_t length = strlen(text);
+
+    return length > 0 && length <= longest && strspn(text, letters) > 0 &&
+           strspn(text, others) == length;
+}
+
+static bool
+read_name(const struct osw_option_row *row,
+          const char *text,
+          const char **name,
+          struct osw_error *error)
+{
+    if (is_sweep_name(text)) {
+        *name = text;
+        return true;
+    }
+    (void)osw_error_set(error,
+                        OSW_EXIT_USAGE,
+                        "%s: \"%s\" cannot be the name of a sweep",
+                        row->name,
+                        text);
+    return osw_error_hint(error,
+                          "write a small letter, then up to 39 small letters, "
+                          "digits and underscores");
+}
+
+/* libpq takes a port for each host; an empty one means its default. */
+static bool
+read_port(const struct osw_option_row *row,
+          const char *text,
+          const char **port,
+          struct osw_error *error)
+{
+    const char *item = text;
+
+    for (;;) {
+        char number[sizeof "65535"];
+        size_t length = strcspn(item, ",");
+        const char *trouble = NULL;
+
+        if (length >= sizeof number || strspn(item, "0123456789") < length) {
+            break;
+        }
+        memcpy(number, item, length);
+        number[length] = '\0';
+        if (length > 0) {
+            (void)strtonum(number, row->min, row->max, &trouble);
+        }
+        if (trouble != NULL) {
+            break;
+        }
+        if (item[length] == '\0') {
+            *port = text;
+            return true;
+        }
+        item += length + 1;
+    }
+    (void)osw_error_set(
+        error, OSW_EXIT_USAGE, "%s: \"%s\" is not a port", row->name, text);
+    return osw_error_hint(error,
+                          "write a whole number from %lld to %lld, "
+                          "or one for each host with commas between",
+                          (long long)row->min,
+                          (long long)row->max);
+}
+
+bool
+osw_option_read(struct osw_options *options,
+                const struct osw_option_row *row,
+                const char *text,
+                struct osw_error *error)
+{
+    void *field = (char *)options + row->field;
+
+    switch (row->kind) {
+    case KIND_TRUE:
+        *(bool *)field = true;
+        return true;
+    case KIND_FALSE:
+        *(bool *)field = false;
+        return true;
+    case KIND_VERBOSE:
+        *(int *)field += *(int *)field < 2 ? 1 : 0;
+        return true;
+    case KIND_QUIET:
+        *(int *)field = -1;
+        return true;
+    case KIND_TEXT:
+        *(const char **)field = text;
+        return true;
+    case KIND_NAME:
+        return read_name(row, text, field, error);
+    case KIND_PORT:
+        return read_port(row, text, field, error);
+    case KIND_INT:
+        return read_int(row, text, field, error);
+    case KIND_INT64:
+        return read_number(row, text, field, error);
+    case KIND_DURATION:
+        return osw_duration_parse(
+            row->name, text, row->min, row->max, field, error);
+    case KIND_FORMAT:
+        return read_format(row, text, field, error);
+    case KIND_DURABILITY:
+        return read_durability(row, text, field, error);
+    }
+    return osw_error_set(
+        error, OSW_EXIT_INTERNAL, "%s: no way to read its argument", row->name);
+}

@@ -1,0 +1,214 @@
+-- From a definition's row to the clauses that its functions are put together
+-- from.
+
+CREATE OR REPLACE FUNCTION order_sweep.clock_bound(
+    clock_type text, zone text, unit text, moment text)
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE clock_type
+        WHEN 'timestamp with time zone' THEN moment
+        WHEN 'timestamp without time zone' THEN
+            format('(%s) AT TIME ZONE %L', moment, zone)
+        -- a date counts from the end of its day
+        WHEN 'date' THEN
+            format('((%s) AT TIME ZONE %L)::date - 1', moment, zone)
+        -- floor, since the cast alone rounds up and would be early
+        ELSE format('floor(extract(epoch FROM %s) * %s)::bigint', moment,
+                    CASE unit WHEN 'ms' THEN 1000 ELSE 1 END)
+    END
+$$;
+COMMENT ON FUNCTION order_sweep.clock_bound IS
+    'SQL for a moment on the clock of the orders table: the side of the '
+    'comparison that an index serves';
+
+CREATE OR REPLACE FUNCTION order_sweep.clock_moment(
+    clock_type text, zone text, unit text, clock text)
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE clock_type
+        WHEN 'timestamp with time zone' THEN clock
+        WHEN 'timestamp without time zone' THEN
+            format('(%s AT TIME ZONE %L)', clock, zone)
+        WHEN 'date' THEN
+            format('((%s + 1)::timestamp AT TIME ZONE %L)', clock, zone)
+        -- kept within what a timestamptz can hold: one wild integer must not
+        -- stop the listing
+        ELSE format('to_timestamp(least(greatest(%s, -2e11::float8), '
+                    '9e12::float8)%s)', clock,
+                    CASE unit WHEN 'ms' THEN ' / 1000' ELSE '' END)
+    END
+$$;
+COMMENT ON FUNCTION order_sweep.clock_moment IS
+    'SQL for the moment that a clock value of the orders table means';
+
+CREATE OR REPLACE FUNCTION order_sweep.pins(s order_sweep.sweep)
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- What the caller may have set must not change what the text means.
+    SELECT format(
+        E'SECURITY DEFINER\n SET search_path = %s\n'
+        ' SET standard_conforming_strings = on\n'
+        ' SET transform_null_equals = off\n'
+        ' SET TimeZone = ''UTC''\n'
+        ' SET DateStyle = ''ISO, MDY''\n'
+        ' SET lock_timeout = ''200ms''\n'
+        ' SET row_security = %s', s.search_path,
+        -- Hidden rows raise instead of being passed in silence; whoever names
+        -- settings says that the policies are wanted.
+        CASE WHEN s.settings IS NULL THEN 'off' ELSE 'on' END)
+    -- how a key of another type is rendered in the journal
+    || CASE WHEN s.key_types <@ '{smallint,integer,bigint,numeric,text,character varying,bpchar,uuid}'
+            THEN ''
+            ELSE E'\n SET bytea_output = hex\n SET IntervalStyle = postgres\n'
+                 ' SET extra_float_digits = 1' END
+$$;
+COMMENT ON FUNCTION order_sweep.pins IS
+    'the settings that a definition''s functions do not take from their caller';
+
+CREATE OR REPLACE FUNCTION order_sweep.index_pins()
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- A table that was never analysed would otherwise be sorted whole for
+    -- each batch.  What the planner can only do by a way that is off looks so
+    -- dear to it that it would compile the plan: no jit.
+    SELECT E'\n SET enable_seqscan = off\n SET enable_bitmapscan = off'
+           '\n SET enable_sort = off\n SET jit = off'
+$$;
+COMMENT ON FUNCTION order_sweep.index_pins IS
+    'more pins, for the functions that walk the index of the due orders';
+
+CREATE OR REPLACE FUNCTION order_sweep.until(
+    s order_sweep.sweep, parameter text, shorter boolean)
+RETURNS text LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+SET IntervalStyle = postgres
+AS $$
+DECLARE
+    _lead interval := coalesce(s.after, '0') + s.grace;
+    -- The window as exact seconds: a day is 24 hours here too.
+    _window text := format('make_interval(secs => extract(epoch FROM %s)::float8)',
+                           parameter);
+BEGIN
+    IF s.deadline IS NOT NULL THEN
+        RETURN format('now() - %L::interval', _lead);
+    ELSIF shorter THEN
+        RETURN format('now() - coalesce(%s + %L::interval, %L::interval)',
+                      _window, s.grace, _lead);
+    END IF;
+    -- Only longer: moments are compared, since intervals do not compare
+    -- exactly.
+    RETURN format('least(now() - %L::interval, now() - %s - %L::interval)',
+                  _lead, _window, s.grace);
+END $$;
+COMMENT ON FUNCTION order_sweep.until IS
+    'SQL for the moment until which clocks are due, under the window in this '
+    'parameter; shorter: may it shorten the defined one';
+
+CREATE OR REPLACE FUNCTION order_sweep.clauses(s order_sweep.sweep)
+RETURNS TABLE (
+    key_columns text, key_where text, key_json text, key_object text,
+    key_output text, clock text, moment text, lead text, unpaid text,
+    on_time text, young_enough text, allowed text, reasons text, due_now text,
+    event text, declarations text, settings text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+SET IntervalStyle = postgres
+AS $$
+#variable_conflict use_column
+DECLARE
+    _naive boolean := s.zone IS NOT NULL;
+    _is_int boolean := s.clock_type LIKE '%int%';
+    _bound_type text := CASE WHEN s.clock_type LIKE '%int%' THEN 'bigint'
+                             ELSE s.clock_type END;
+    _not_before text := 'true';
+    _rule record;
+BEGIN
+    SELECT string_agg(format('o.%I', k), ', ' ORDER BY n),
+           string_agg(format('o.%I = $%s', k, n), ' AND ' ORDER BY n),
+           format('jsonb_build_array(%s)',
+                  string_agg(format('o.%I', k), ', ' ORDER BY n)),
+           format('jsonb_build_object(%s)',
+                  string_agg(format('%L, o.%I', k, k), ', ' ORDER BY n)),
+           string_agg(format('(o.%I)::%s', k, s.key_types[n]), ', ' ORDER BY n)
+      INTO key_columns, key_where, key_json, key_object, key_output
+      FROM unnest(s.key) WITH ORDINALITY AS t(k, n);
+
+    -- The line break ends a trailing comment of a fragment.
+    clock := '(' || coalesce(s.deadline, s.since) || E'\n)';
+    unpaid := '(' || s.unpaid || E'\n)';
+    moment := order_sweep.clock_moment(s.clock_type, s.zone, s.unit, clock);
+    lead := format('%L::interval', coalesce(s.after, '0') + s.grace);
+
+    -- order_sweep_until: clocks that stand there or before are due.
+    declarations := format(E'    order_sweep_to %s := %s;\n', _bound_type,
+        order_sweep.clock_bound(s.clock_type, s.zone, s.unit,
+                                'order_sweep_until'));
+    on_time := format('%s <= order_sweep_to', clock);
+    IF NOT _is_int THEN
+        on_time := on_time || format(E'\n       AND %s > ''-infinity''', clock);
+    END IF;
+    -- A clock without zone: the first bound serves the index, the second
+    -- decides; the first alone is an hour early on an autumn night.
+    IF _naive THEN
+        on_time := on_time
+            || format(E'\n       AND %s <= order_sweep_until', moment);
+    END IF;
+
+    young_enough := 'true';
+    IF s.max_age IS NOT NULL THEN
+        declarations := declarations || format(
+            E'    order_sweep_oldest timestamptz := order_sweep_until - %L::interval;\n'
+            '    order_sweep_from %s := %s;\n', s.max_age, _bound_type,
+            order_sweep.clock_bound(s.clock_type, s.zone, s.unit,
+                CASE WHEN _naive
+                     THEN 'order_sweep_oldest - interval ''24 hours'''
+                     ELSE 'order_sweep_oldest' END));
+        young_enough := format('%s >= order_sweep_from', clock);
+        IF _naive THEN
+            young_enough := young_enough
+                || format(' AND %s >= order_sweep_oldest', moment);
+        END IF;
+    END IF;
+
+    -- They are sub-selects, not joins: a join could read the whole journal or
+    -- failure table for each batch.  The fragments stand outside of them: a
+    -- fragment's bare column can only be the orders table's.
+    IF NOT s.again THEN
+        _not_before := format(
+            '(SELECT true FROM order_sweep.journal order_sweep_j'
+            ' WHERE order_sweep_j.sweep = %L AND order_sweep_j.order_key = %s'
+            ' LIMIT 1) IS NULL', s.name, key_json);
+    END IF;
+    allowed := 'true';
+    reasons := format(E'CASE WHEN NOT (%s) THEN ''keep: swept before'''
+        '\n       WHEN NOT (%s) THEN ''keep: too old''', _not_before, young_enough);
+    FOR _rule IN SELECT key AS name, value AS test FROM json_each_text(s.unless) LOOP
+        allowed := allowed || format(E'\n       AND (%s\n) IS NOT TRUE', _rule.test);
+        reasons := reasons || format(
+            E'\n       WHEN (%s\n) THEN %L', _rule.test, 'keep: ' || _rule.name);
+    END LOOP;
+    due_now := format(E'%s\n       AND %s\n       AND %s\n       AND %s\n'
+        '       AND %s\n       AND %s', unpaid, on_time, young_enough,
+        _not_before, allowed, format(
+        '(SELECT true FROM order_sweep.failure order_sweep_f'
+        ' WHERE order_sweep_f.sweep = %L AND order_sweep_f.order_key = %s'
+        ' AND (order_sweep_f.quarantined OR order_sweep_f.next_try > now()))'
+        ' IS NULL', s.name, key_json));
+
+    -- Not SET clauses, which end with the function: the shop's triggers may
+    -- look at them until the commit.
+    SELECT coalesce(string_agg(format(E'    PERFORM set_config(%L, %L, true);\n',
+                    j.key, j.value), '' ORDER BY j.n), '')
+      INTO settings
+      FROM json_each_text(s.settings) WITH ORDINALITY AS j(key, value, n);
+    event := CASE WHEN s.event IS NULL THEN key_object ELSE
+        format(E'coalesce(to_jsonb((%s\n)), ''null'')', s.event) END;
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION order_sweep.clauses IS
+    'the clauses that the functions of a definition are put together from; '
+    'reasons is a CASE that wants its ELSE and END';

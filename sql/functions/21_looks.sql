@@ -1,0 +1,272 @@
+-- The functions of a definition that only look.  Each builder returns one
+-- function's text; nothing is created here.
+
+CREATE OR REPLACE FUNCTION order_sweep.build_due(s order_sweep.sweep)
+RETURNS TABLE (name text, arguments text, returns text, options text,
+               body text, remark text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    c record;
+BEGIN
+    SELECT * INTO c FROM order_sweep.clauses(s);
+    name := s.name || '_due';
+    arguments := 'interval';
+    returns := 'TABLE (order_key jsonb, since timestamptz, deadline timestamptz, state text)';
+    options := 'STABLE ' || order_sweep.pins(s);
+    body := format($body$
+#variable_conflict use_column
+DECLARE
+    order_sweep_until timestamptz := %s;
+%sBEGIN
+%s    RETURN QUERY
+    SELECT %s, %s, %s + %s,
+           %s
+       ELSE coalesce(
+           (SELECT CASE WHEN order_sweep_f.quarantined THEN 'quarantined'
+                        WHEN order_sweep_f.next_try > now() THEN 'back-off' END
+              FROM order_sweep.failure order_sweep_f
+             WHERE order_sweep_f.sweep = %L AND order_sweep_f.order_key = %s),
+           'sweep') END
+      FROM %s o
+     WHERE %s
+       AND %s
+     ORDER BY %s, %s;
+    -- Never due, but somebody should know of them.
+    RETURN QUERY
+    SELECT %s, NULL::timestamptz, NULL::timestamptz, 'keep: no clock'
+      FROM %s o
+     WHERE %s
+       AND %s IS NULL;
+END $body$, order_sweep.until(s, '$1', true), c.declarations, c.settings,
+        c.key_json, c.moment, c.moment, c.lead, c.reasons, s.name, c.key_json,
+        s.orders, c.unpaid, c.on_time, c.clock, c.key_columns,
+        c.key_json, s.orders, c.unpaid, c.clock);
+    remark := 'every due row with what would happen to it, oldest first, then '
+        'those without a clock; parameter: window (a shorter one too: this '
+        'only looks)';
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION order_sweep.build_due IS 'the text of <sweep>_due';
+
+CREATE OR REPLACE FUNCTION order_sweep.build_next(s order_sweep.sweep)
+RETURNS TABLE (name text, arguments text, returns text, options text,
+               body text, remark text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    c record;
+BEGIN
+    SELECT * INTO c FROM order_sweep.clauses(s);
+    name := s.name || '_next';
+    arguments := 'interval';
+    returns := 'TABLE (due boolean, next_deadline timestamptz)';
+    options := 'STABLE ' || order_sweep.pins(s) || order_sweep.index_pins();
+    body := format($body$
+#variable_conflict use_column
+DECLARE
+    order_sweep_until timestamptz := %s;
+%sBEGIN
+%s    RETURN QUERY
+    SELECT EXISTS (SELECT FROM %s o WHERE %s),
+           (SELECT %s + %s FROM %s o
+             WHERE %s AND %s > order_sweep_to
+             ORDER BY %s LIMIT 1);
+END $body$, order_sweep.until(s, '$1', false), c.declarations, c.settings,
+        s.orders, c.due_now, c.moment, c.lead,
+        s.orders, c.unpaid, c.clock, c.clock);
+    remark := 'is anything to sweep now, and when is the next; parameter: window';
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION order_sweep.build_next IS 'the text of <sweep>_next';
+
+CREATE OR REPLACE FUNCTION order_sweep.build_fault(s order_sweep.sweep)
+RETURNS TABLE (name text, arguments text, returns text, options text,
+               body text, remark text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    c record;
+    _tries text;
+BEGIN
+    SELECT * INTO c FROM order_sweep.clauses(s);
+    -- Each fragment over the whole table: what raises is named.
+    SELECT string_agg(format(E'    BEGIN\n        PERFORM count((%s\n)) FROM %s o;\n'
+        '    EXCEPTION WHEN OTHERS THEN\n        RETURN %L;\n    END;\n',
+        f.text, s.orders, f.argument), '' ORDER BY f.n)
+      INTO _tries
+      FROM (SELECT 1 AS n, 'unpaid' AS argument, s.unpaid AS text
+            UNION ALL
+            SELECT 2, CASE WHEN s.deadline IS NULL THEN 'since' ELSE 'deadline' END,
+                   c.moment
+            UNION ALL
+            SELECT 2 + j.n, format('unless "%s"', j.key), j.value
+              FROM json_each_text(s.unless) WITH ORDINALITY AS j(key, value, n)) f;
+    name := s.name || '_fault';
+    arguments := '';
+    returns := 'text';
+    options := 'STABLE ' || order_sweep.pins(s);
+    body := format($body$
+#variable_conflict use_column
+BEGIN
+%s%s    RETURN NULL;
+END $body$, c.settings, _tries);
+    remark := 'the argument of define whose SQL raises on some row, NULL if '
+        'none does; reads the whole table';
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION order_sweep.build_fault IS 'the text of <sweep>_fault';
+
+CREATE OR REPLACE FUNCTION order_sweep.build_part(
+    s order_sweep.sweep, what text, expression text, key_where text)
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- A block of its own: a part that raises must not hide the others.
+    SELECT format(
+        E'    what := %L;\n    BEGIN\n'
+        '        SELECT coalesce((%s\n)::text, ''NULL'') INTO value FROM %s o WHERE %s;\n'
+        '    EXCEPTION WHEN OTHERS THEN\n        value := ''error: '' || SQLERRM;\n'
+        '    END;\n    RETURN NEXT;\n', what, expression, s.orders, key_where)
+$$;
+COMMENT ON FUNCTION order_sweep.build_part IS
+    'one part of <sweep>_explain: the value of an expression on the order';
+
+CREATE OR REPLACE FUNCTION order_sweep.build_explain(s order_sweep.sweep)
+RETURNS TABLE (name text, arguments text, returns text, options text,
+               body text, remark text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    c record;
+    _parts text;
+BEGIN
+    SELECT * INTO c FROM order_sweep.clauses(s);
+    SELECT string_agg(order_sweep.build_part(s, f.what, f.text, c.key_where), ''
+                      ORDER BY f.n)
+      INTO _parts
+      FROM (SELECT 1::numeric AS n, 'unpaid: ' || s.unpaid AS what, s.unpaid AS text
+            UNION ALL
+            SELECT 2, coalesce('since: ' || s.since, 'deadline: ' || s.deadline),
+                   c.moment
+            UNION ALL SELECT 3, 'due from', format('%s + %s', c.moment, c.lead)
+            UNION ALL SELECT 4, 'due', format('coalesce(%s, false)', c.on_time)
+            UNION ALL SELECT 5, 'too old', format('NOT (%s)', c.young_enough)
+            UNION ALL
+            SELECT 5 + j.n, format('unless "%s": %s', j.key, j.value), j.value
+              FROM json_each_text(s.unless) WITH ORDINALITY AS j(key, value, n)) f;
+    name := s.name || '_explain';
+    arguments := array_to_string(s.key_types, ', ');
+    returns := 'TABLE (what text, value text)';
+    options := 'STABLE ' || order_sweep.pins(s);
+    body := format($body$
+#variable_conflict use_column
+DECLARE
+    order_sweep_until timestamptz := %s;
+%s    order_sweep_key jsonb;
+    order_sweep_state text;
+    order_sweep_row record;
+BEGIN
+%s    SELECT %s INTO order_sweep_key FROM %s o WHERE %s;
+    IF NOT FOUND THEN
+        order_sweep_key := jsonb_build_array(%s);
+        order_sweep_state := 'there is no such order';
+    ELSE
+%s        BEGIN
+            SELECT CASE WHEN (%s) IS NOT TRUE THEN 'not swept: not unpaid'
+                        WHEN %s IS NULL THEN 'not swept: no clock'
+                        WHEN NOT (%s) THEN 'not swept: not due yet'
+                        ELSE (%s
+                              ELSE 'sweep' END) END
+              INTO order_sweep_state FROM %s o WHERE %s;
+        EXCEPTION WHEN OTHERS THEN
+            order_sweep_state := 'error: ' || SQLERRM;
+        END;
+    END IF;
+    FOR order_sweep_row IN
+        SELECT j.swept_at, j.run_id, j.payload FROM order_sweep.journal j
+         WHERE j.sweep = %L AND j.order_key = order_sweep_key ORDER BY j.ordinal
+    LOOP
+        what := 'swept';
+        value := order_sweep_row.swept_at || ' by run ' || order_sweep_row.run_id
+                 || ', event ' || order_sweep_row.payload;
+        RETURN NEXT;
+    END LOOP;
+    FOR order_sweep_row IN
+        SELECT f.* FROM order_sweep.failure f
+         WHERE f.sweep = %L AND f.order_key = order_sweep_key
+    LOOP
+        what := 'last failure';
+        value := order_sweep_row.sqlstate || ': ' || order_sweep_row.message
+                 || ' (' || order_sweep_row.attempts || ' attempts, the last at '
+                 || order_sweep_row.failed_at || ')';
+        RETURN NEXT;
+        IF order_sweep_state = 'sweep' AND order_sweep_row.quarantined THEN
+            order_sweep_state := 'not swept: quarantined';
+        ELSIF order_sweep_state = 'sweep' AND order_sweep_row.next_try > now() THEN
+            order_sweep_state := 'not swept: back-off until '
+                                 || order_sweep_row.next_try;
+        END IF;
+    END LOOP;
+    what := 'verdict';
+    value := CASE WHEN order_sweep_state = 'sweep' THEN 'the next run sweeps it'
+                  ELSE replace(order_sweep_state, 'keep: ', 'kept: ') END;
+    RETURN NEXT;
+END $body$, order_sweep.until(s, 'NULL::interval', false), c.declarations,
+        c.settings, c.key_json, s.orders, c.key_where,
+        (SELECT string_agg('$' || n, ', ' ORDER BY n)
+           FROM generate_series(1, cardinality(s.key)) n),
+        _parts, c.unpaid, c.clock,
+        c.on_time, c.reasons, s.orders, c.key_where, s.name, s.name);
+    remark := 'why one order was swept, or is not: each part of the definition '
+        'with its value, the journal, the last failure, a verdict; '
+        'parameters: key';
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION order_sweep.build_explain IS 'the text of <sweep>_explain';
+
+CREATE OR REPLACE FUNCTION order_sweep.build_late(s order_sweep.sweep)
+RETURNS TABLE (name text, arguments text, returns text, options text,
+               body text, remark text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    c record;
+BEGIN
+    IF s.paid IS NULL THEN
+        RETURN;
+    END IF;
+    SELECT * INTO c FROM order_sweep.clauses(s);
+    name := s.name || '_late';
+    arguments := '';
+    returns := 'TABLE (order_key jsonb, swept_at timestamptz)';
+    options := 'STABLE ' || order_sweep.pins(s);
+    body := format($body$
+#variable_conflict use_column
+BEGIN
+%s    RETURN QUERY
+    SELECT order_sweep_j.order_key, max(order_sweep_j.swept_at)
+      FROM order_sweep.journal order_sweep_j
+     WHERE order_sweep_j.sweep = %L
+       AND EXISTS (SELECT FROM %s o WHERE %s AND (%s
+))
+     GROUP BY 1 ORDER BY 2, 1;
+END $body$, c.settings, s.name, s.orders, (
+        SELECT string_agg(format('o.%I = (order_sweep_j.order_key->>%s)::%s',
+                   k, n - 1, s.key_types[n]), ' AND ' ORDER BY n)
+          FROM unnest(s.key) WITH ORDINALITY AS t(k, n)), s.paid);
+    remark := 'orders with evidence of payment after they were swept';
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION order_sweep.build_late IS
+    'the text of <sweep>_late, where the definition says paid';

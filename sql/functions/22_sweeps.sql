@@ -1,0 +1,215 @@
+-- The functions of a definition that find orders and cancel one.
+
+CREATE OR REPLACE FUNCTION order_sweep.look(s order_sweep.sweep)
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format(E'SELECT (%s)::%s, %s\n          FROM %s o\n         WHERE %s',
+                  c.clock, s.clock_type, c.key_output, s.orders, c.due_now)
+      FROM order_sweep.clauses(s) c
+$$;
+COMMENT ON FUNCTION order_sweep.look IS
+    'SQL for the rows to sweep: clock and key, without order and limit';
+
+CREATE OR REPLACE FUNCTION order_sweep.look_type(s order_sweep.sweep)
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format('TABLE (since %s, %s)', s.clock_type,
+                  string_agg(format('k%s %s', n, t), ', ' ORDER BY n))
+      FROM unnest(s.key_types) WITH ORDINALITY AS u(t, n)
+$$;
+COMMENT ON FUNCTION order_sweep.look_type IS 'the type of such a row';
+
+CREATE OR REPLACE FUNCTION order_sweep.build_batch(s order_sweep.sweep)
+RETURNS TABLE (name text, arguments text, returns text, options text,
+               body text, remark text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    c record;
+    _keys int := cardinality(s.key);
+    _look text := order_sweep.look(s);
+    _cursor text;
+BEGIN
+    SELECT * INTO c FROM order_sweep.clauses(s);
+    SELECT string_agg('$' || n, ', ' ORDER BY n) INTO _cursor
+      FROM generate_series(2, 2 + _keys) n;
+    name := s.name || '_batch';
+    arguments := format('interval, %s, %s, integer', s.clock_type,
+                        array_to_string(s.key_types, ', '));
+    returns := order_sweep.look_type(s);
+    options := 'VOLATILE ' || order_sweep.pins(s) || order_sweep.index_pins();
+    -- The first page is a statement of its own: "cursor IS NULL OR …" would
+    -- keep the row comparison out of the index condition.
+    body := format($body$
+#variable_conflict use_column
+DECLARE
+    order_sweep_until timestamptz := %s;
+%sBEGIN
+%s    IF $2 IS NULL THEN
+        RETURN QUERY
+        %s
+         ORDER BY %s, %s
+         LIMIT $%s FOR UPDATE OF o SKIP LOCKED;
+    ELSE
+        RETURN QUERY
+        %s
+           AND ROW(%s, %s) > ROW(%s)
+         ORDER BY %s, %s
+         LIMIT $%s FOR UPDATE OF o SKIP LOCKED;
+    END IF;
+END $body$, order_sweep.until(s, '$1', false), c.declarations, c.settings,
+        _look, c.clock, c.key_columns, _keys + 3,
+        _look, c.clock, c.key_columns, _cursor, c.clock, c.key_columns, _keys + 3);
+    remark := 'rows to sweep behind a cursor, oldest first, past rows that '
+        'others hold; parameters: window, cursor (clock and key), limit';
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION order_sweep.build_batch IS 'the text of <sweep>_batch';
+
+CREATE OR REPLACE FUNCTION order_sweep.build_newest(s order_sweep.sweep)
+RETURNS TABLE (name text, arguments text, returns text, options text,
+               body text, remark text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    c record;
+BEGIN
+    SELECT * INTO c FROM order_sweep.clauses(s);
+    name := s.name || '_newest';
+    arguments := 'interval, integer';
+    returns := order_sweep.look_type(s);
+    options := 'VOLATILE ' || order_sweep.pins(s) || order_sweep.index_pins();
+    body := format($body$
+#variable_conflict use_column
+DECLARE
+    order_sweep_until timestamptz := %s;
+%sBEGIN
+%s    RETURN QUERY
+        %s
+         ORDER BY %s DESC, %s
+         LIMIT $2 FOR UPDATE OF o SKIP LOCKED;
+END $body$, order_sweep.until(s, '$1', false), c.declarations, c.settings,
+        order_sweep.look(s), c.clock,
+        (SELECT string_agg(format('o.%I DESC', k), ', ' ORDER BY n)
+           FROM unnest(s.key) WITH ORDINALITY AS t(k, n)));
+    remark := 'rows to sweep, newest first: tells a fault of the shop from '
+        'faults of single orders; parameters: window, limit';
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION order_sweep.build_newest IS 'the text of <sweep>_newest';
+
+CREATE OR REPLACE FUNCTION order_sweep.build_cancel(s order_sweep.sweep)
+RETURNS TABLE (name text, arguments text, returns text, options text,
+               body text, remark text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    c record;
+    _keys int := cardinality(s.key);
+    _each text;
+    _ordinal text := '';
+    _ordinal_value text := '';
+BEGIN
+    SELECT * INTO c FROM order_sweep.clauses(s);
+    SELECT coalesce(string_agg(CASE WHEN s.each_rows[n]
+               THEN format(E'    FOR order_sweep_row IN %s\n    LOOP END LOOP;\n', t)
+               ELSE format(E'    %s\n    ;\n', t) END, '' ORDER BY n), '')
+      INTO _each FROM unnest(s.each) WITH ORDINALITY AS u(t, n);
+    IF s.again THEN
+        _ordinal := ' ordinal,';
+        _ordinal_value := format(
+            ' (SELECT coalesce(max(j.ordinal), 0) + 1 FROM order_sweep.journal j'
+            ' WHERE j.sweep = %L AND j.order_key = order_sweep_key),', s.name);
+    END IF;
+    name := s.name || '_cancel';
+    arguments := format('%s, interval, bigint', array_to_string(s.key_types, ', '));
+    returns := 'text';
+    options := 'VOLATILE ' || order_sweep.pins(s);
+    body := format($body$
+#variable_conflict use_column
+DECLARE
+    order_sweep_until timestamptz := %s;
+%s    order_sweep_state text;
+    order_sweep_stays boolean;
+    order_sweep_key jsonb;
+    order_sweep_payload jsonb;
+    order_sweep_row record;
+BEGIN
+    -- A snapshot older than the lock would not see a payment before it.
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION USING ERRCODE = 'OS001',
+            MESSAGE = 'the transaction must be read committed';
+    END IF;
+%s
+    -- Lock: FOR UPDATE, since only that waits for a payment being inserted
+    -- through a foreign key.
+    PERFORM FROM %s o WHERE %s FOR UPDATE OF o SKIP LOCKED;
+    IF NOT FOUND THEN
+        IF EXISTS (SELECT FROM %s o WHERE %s) THEN
+            RETURN 'locked';
+        END IF;
+        RETURN 'gone';
+    END IF;
+
+    -- Then look, in a statement of its own: it sees all that was committed
+    -- before the lock.
+    UPDATE %s o
+       SET %s
+     WHERE %s
+       AND %s
+       AND %s
+       AND %s
+       AND %s
+    RETURNING %s IS TRUE, %s, %s
+      INTO order_sweep_stays, order_sweep_key, order_sweep_payload;
+    IF NOT FOUND THEN
+        SELECT CASE WHEN %s
+                     AND %s
+                    THEN (%s
+                          ELSE 'sweep' END)
+                    ELSE 'changed' END
+          INTO order_sweep_state FROM %s o WHERE %s;
+        IF order_sweep_state = 'sweep' THEN
+            RAISE EXCEPTION USING ERRCODE = 'OS002',
+                MESSAGE = 'the update of the order changed no row',
+                HINT = 'Look for a trigger or rule that swallows it.';
+        END IF;
+        RETURN replace(order_sweep_state, 'keep: ', 'kept: ');
+    END IF;
+    IF order_sweep_stays THEN
+        RAISE EXCEPTION USING ERRCODE = 'OS003',
+            MESSAGE = 'the order is unpaid as before after the update',
+            HINT = 'Let set end what unpaid asks for, or look for a trigger '
+                   'that undoes it.';
+    END IF;
+
+%s
+    -- The primary key refuses a second sweep of an order; the batch has passed
+    -- such orders, so that no look for them is needed here.
+    INSERT INTO order_sweep.journal (sweep, order_key,%s run_id, payload)
+    VALUES (%L, order_sweep_key,%s $%s, order_sweep_payload);
+
+    -- The shop's deferred triggers run here, with the owner's rights.
+    SET CONSTRAINTS ALL IMMEDIATE;
+    RETURN 'swept';
+END $body$, order_sweep.until(s, '$' || _keys + 1, false), c.declarations,
+        c.settings, s.orders, c.key_where, s.orders, c.key_where,
+        s.orders, s.set || E'\n', c.key_where, c.unpaid, c.on_time,
+        c.young_enough, c.allowed,
+        c.unpaid, c.key_json, c.event,
+        c.unpaid, c.on_time, c.reasons, s.orders, c.key_where,
+        _each, _ordinal, s.name, _ordinal_value, _keys + 2);
+    remark := 'cancel one order if it is unpaid, due and kept by no rule: '
+        'swept, kept: rule, locked, changed or gone; parameters: key, window, '
+        'run id';
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION order_sweep.build_cancel IS 'the text of <sweep>_cancel';

@@ -1,0 +1,4 @@
+-- What a look's plan means.  $1: sweep; $2: argument; $3: plan.
+SELECT level, $1, item, what, why, mend
+  FROM order_sweep.check_plan($1::text, $3::json)
+ WHERE $2::text IS NOT NULL

@@ -1,0 +1,2 @@
+-- Forget what was prepared.
+DEALLOCATE ALL

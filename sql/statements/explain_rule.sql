@@ -1,0 +1,2 @@
+-- The plan of a prepared rule.
+EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE checked

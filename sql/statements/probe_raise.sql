@@ -1,0 +1,2 @@
+-- check --probe: the statement that fails.
+SELECT 1 / 0
