@@ -64,13 +64,21 @@ install_handlers(void)
             return false;
         }
     }
-    action.sa_handler = SIG_IGN;
-    return sigaction(SIGPIPE, &action, NULL) == 0;
+    return true;
+}
+
+void
+osw_interrupt_ignore_pipe(void)
+{
+    struct sigaction action = {.sa_handler = SIG_IGN};
+
+    (void)sigaction(SIGPIPE, &action, NULL); /* cannot fail for this signal */
 }
 
 bool
 osw_interrupt_install(void)
 {
+    osw_interrupt_ignore_pipe();
     return choose_signals() && block_signals() && install_handlers();
 }
 

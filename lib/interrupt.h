@@ -17,6 +17,9 @@
  */
 bool osw_interrupt_install(void);
 
+/* Ignore PIPE only: a write to a closed pipe is an error, not a death. */
+void osw_interrupt_ignore_pipe(void);
+
 /*
  * How many of these signals the last osw_interrupt_poll and those before have
  * seen: 1 soft stop, 2 or more hard stop.  The same signal sent twice between

@@ -55,26 +55,57 @@ ask_number(struct osw_pg *pg,
     return true;
 }
 
+/*
+ * Is there a schema, and is it ours?  As a superuser who is not its owner we
+ * would run, with our rights, what the owner wrote into its tables.
+ */
+static bool
+check_owner(struct osw_pg *pg, bool *exists, struct osw_error *error)
+{
+    const struct osw_pg_statement statement = {NULL, osw_sql_schema_owner, 0};
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    bool ours = true;
+
+    if (!osw_pg_query(pg, &statement, NULL, 2, INT64_MAX, &answer, error)) {
+        return failed(error);
+    }
+    *exists = answer.rows == 1;
+    if (*exists && !osw_pg_is_true(&answer, 0, 1)) {
+        ours = osw_error_set(error,
+                             OSW_EXIT_CONFIG,
+                             "schema order_sweep belongs to role %s",
+                             osw_pg_value(&answer, 0, 0));
+        osw_error_hint(error, "run migrate as that role, with --username");
+    }
+    osw_pg_answer_clear(&answer);
+    return ours;
+}
+
+static bool
+run_statement(struct osw_pg *pg, const char *text, struct osw_error *error)
+{
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    bool done = ask(pg, text, &answer, error);
+
+    osw_pg_answer_clear(&answer);
+    return done;
+}
+
 /* The version there is, once nobody else can change it any more. */
 static bool
 begin(struct osw_pg *pg, int *version, struct osw_error *error)
 {
-    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
     bool exists = false;
 
     if (!osw_probe_set_session(pg, &no_limits, INT64_MAX, error) ||
         !script(pg, "BEGIN", error) ||
-        !ask(pg, osw_sql_migrate_lock, &answer, error)) {
+        !run_statement(pg, osw_sql_migrate_lock, error) ||
+        !check_owner(pg, &exists, error)) {
         return false;
     }
-    osw_pg_answer_clear(&answer);
-    if (!ask(pg, osw_sql_schema_exists, &answer, error)) {
-        return false;
-    }
-    exists = osw_pg_is_true(&answer, 0, 0);
-    osw_pg_answer_clear(&answer);
     *version = 0;
-    return !exists || ask_number(pg, osw_sql_schema_version, version, error);
+    return !exists || (run_statement(pg, osw_sql_lock_sweeps, error) &&
+                       ask_number(pg, osw_sql_schema_version, version, error));
 }
 
 static bool

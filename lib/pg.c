@@ -4,8 +4,11 @@
 #include <inttypes.h>
 #include <libpq-fe.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <bsd/stdlib.h>
 #include <bsd/string.h>
@@ -20,7 +23,8 @@
 
 struct osw_pg {
     PGconn *conn;
-    int in_flight;                /* segments synced and not answered */
+    int in_flight;   /* segments synced and not answered */
+    pid_t canceller; /* the child that asks for a cancel; 0: none */
     struct osw_pg_answer partial; /* of the segment being read */
 };
 
@@ -56,6 +60,9 @@ fill_from_result(struct osw_error *error, const PGresult *result)
 
     if (message != NULL) {
         osw_error_set(error, OSW_EXIT_INTERNAL, "%s", message);
+        if (error->message[0] == '\0') {
+            osw_error_set(error, OSW_EXIT_INTERNAL, "(no message)");
+        }
     } else {
         fill_from_text(
             error, OSW_EXIT_UNAVAILABLE, PQresultErrorMessage(result));
@@ -153,7 +160,7 @@ start(const struct osw_pg_target *target,
                             target->host,
                             target->port,
                             target->user,
-                            target->primary ? "read-write" : "any",
+                            target->primary ? "read-write" : NULL,
                             "UTF8",
                             NULL};
 
@@ -228,10 +235,24 @@ osw_pg_connect(struct osw_pg **pg,
     return true;
 }
 
+/* True if the child that asked for the last cancel is done. */
+static bool
+reap_canceller(struct osw_pg *pg, int options)
+{
+    if (pg->canceller != 0 && waitpid(pg->canceller, NULL, options) != 0) {
+        pg->canceller = 0;
+    }
+    return pg->canceller == 0;
+}
+
 void
 osw_pg_close(struct osw_pg *pg)
 {
     if (pg != NULL) {
+        if (!reap_canceller(pg, WNOHANG)) {
+            (void)kill(pg->canceller, SIGKILL);
+            (void)reap_canceller(pg, 0);
+        }
         osw_pg_answer_clear(&pg->partial);
         PQfinish(pg->conn);
         free(pg);
@@ -315,7 +336,8 @@ take(struct osw_pg *pg, PGresult *result)
         partial->columns = PQnfields(result);
         return false;
     case PGRES_FATAL_ERROR:
-        if (partial->error.message[0] == '\0') {
+        if (!partial->failed) {
+            partial->failed = true;
             fill_from_result(&partial->error, result);
         }
         PQclear(result);
@@ -345,7 +367,7 @@ hand_over(struct osw_pg *pg, struct osw_pg_answer *answer)
 {
     *answer = pg->partial;
     memset(&pg->partial, 0, sizeof(pg->partial));
-    answer->ok = answer->error.message[0] == '\0';
+    answer->ok = !answer->failed;
     if (!answer->ok) {
         PQclear(answer->result);
         answer->result = NULL;
@@ -382,7 +404,7 @@ read_segment(struct osw_pg *pg, struct osw_pg_answer *answer)
 static enum osw_pg_event
 report_loss(struct osw_pg *pg, struct osw_pg_answer *answer)
 {
-    if (pg->partial.error.message[0] != '\0') {
+    if (pg->partial.failed) {
         answer->error = pg->partial.error;
         answer->error.exit = OSW_EXIT_UNAVAILABLE;
     } else {
@@ -572,12 +594,24 @@ void
 osw_pg_cancel(struct osw_pg *pg)
 {
     char ignored[256];
-    PGcancel *cancel = PQgetCancel(pg->conn);
+    PGcancel *cancel = NULL;
 
-    if (cancel != NULL) {
-        (void)PQcancel(cancel, ignored, (int)sizeof(ignored));
-        PQfreeCancel(cancel);
+    if (!reap_canceller(pg, WNOHANG)) {
+        return;
     }
+    cancel = PQgetCancel(pg->conn);
+    if (cancel == NULL) {
+        return;
+    }
+    pg->canceller = fork();
+    if (pg->canceller == 0) {
+        (void)PQcancel(cancel, ignored, (int)sizeof(ignored));
+        _exit(0); /* nothing of the parent's is to be flushed or closed */
+    }
+    if (pg->canceller == -1) {
+        pg->canceller = 0;
+    }
+    PQfreeCancel(cancel);
 }
 
 const char *

@@ -23,7 +23,8 @@ struct osw_pg_target {
     const char *host;
     const char *port;
     const char *user;
-    bool primary; /* accept only a server that takes writes */
+    bool primary; /* accept only a server that takes writes; else as
+                     PGTARGETSESSIONATTRS says */
 };
 
 /*
@@ -42,6 +43,7 @@ struct osw_pg_statement {
  * come from the server.
  */
 struct osw_pg_answer {
+    bool failed; /* an error came, whatever its text */
     bool ok;
     int rows;
     int columns;
@@ -51,7 +53,7 @@ struct osw_pg_answer {
 
 #define OSW_PG_ANSWER_INIT                                                     \
     {                                                                          \
-        false, 0, 0, NULL, OSW_ERROR_INIT                                      \
+        false, false, 0, 0, NULL, OSW_ERROR_INIT                               \
     }
 
 enum osw_pg_event {
@@ -64,8 +66,8 @@ enum osw_pg_event {
 /*
  * Connect and enter pipeline mode.  At most 5 s a host, about 10 s in all.
  * On success *pg is to be closed by the caller; on failure it is NULL and the
- * error has exit code OSW_EXIT_UNAVAILABLE (or OSW_EXIT_CONFIG for a
- * connection string that is no such thing or a server that is too old).
+ * error has exit code OSW_EXIT_UNAVAILABLE, OSW_EXIT_USAGE for a connection
+ * string that is no such thing, or OSW_EXIT_CONFIG for a server too old.
  */
 bool osw_pg_connect(struct osw_pg **pg,
                     const struct osw_pg_target *target,
@@ -140,7 +142,11 @@ bool osw_pg_query(struct osw_pg *pg,
 bool
 osw_pg_script(struct osw_pg *pg, const char *text, struct osw_error *error);
 
-/* Ask the server to cancel what it is executing.  Waits for the request only.
+/*
+ * Ask the server to cancel what it is executing.  Does not wait: the request
+ * is a connection of its own, which may hang, so a child process makes it;
+ * while that one works, another request is not begun.  The child is gone when
+ * osw_pg_close returns.
  */
 void osw_pg_cancel(struct osw_pg *pg);
 

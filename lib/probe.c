@@ -15,6 +15,7 @@ enum column {
     NAME,
     PAUSED,
     TAKES_WINDOW,
+    SHORTER,
     DUE,
     NEXT_DEADLINE,
     SILENT_S,
@@ -199,6 +200,7 @@ read_sweeps(struct osw_probe *probe, struct osw_error *error)
         sweep->name = osw_pg_value(answer, row, NAME);
         sweep->paused = osw_pg_is_true(answer, row, PAUSED);
         sweep->takes_window = osw_pg_is_true(answer, row, TAKES_WINDOW);
+        sweep->shorter = osw_pg_is_true(answer, row, SHORTER);
         sweep->due = osw_pg_is_true(answer, row, DUE);
         sweep->next_deadline = osw_pg_value(answer, row, NEXT_DEADLINE);
         sweep->silent_s = osw_pg_number(answer, row, SILENT_S);

@@ -16,6 +16,7 @@ struct osw_probe_sweep {
     const char *name;
     bool paused;
     bool takes_window; /* false: its deadlines are per row */
+    bool shorter;      /* the window asked for is shorter than defined */
     bool due;
     const char *next_deadline; /* NULL: none in sight */
     int64_t silent_s;          /* age of the last sign of life */

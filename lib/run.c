@@ -168,6 +168,13 @@ check_window(struct run *run)
                       OSW_EXIT_USAGE,
                       "--window: there are %d sweeps; say which with --sweep",
                       probe->count);
+    } else if (probe->sweeps[0].shorter && !run->options->dry_run) {
+        osw_error_set(
+            &error,
+            OSW_EXIT_USAGE,
+            "--window: shorter than the one %s is defined with; write "
+            "a longer one, or add --dry-run to see what it would mean",
+            probe->sweeps[0].name);
     } else if (!probe->sweeps[0].takes_window) {
         osw_error_set(&error,
                       OSW_EXIT_USAGE,
@@ -374,6 +381,7 @@ close_run(struct run *run,
     if (closed &&
         !osw_runlog_finish(run->pg, run_id, result, run->drain_ms, &error)) {
         closed = false;
+        osw_fault_classify(&error);
         fail(run, sweep->name, &error);
         result->stop = OSW_SWEEP_LOST;
         result->error = error;
@@ -462,6 +470,7 @@ open_run(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
             run->pg, sweep->name, run->window, run->hard_ms, run_id, &error)) {
         turn = sweep_orders(run, sweep, &definition, run_id, soft_ms);
     } else {
+        osw_fault_classify(&error);
         fail(run, sweep->name, &error);
         turn = TURN_LOST;
     }
@@ -516,6 +525,21 @@ share_of_time(const struct run *run, int from)
     return sharing > 1 ? now + (run->soft_ms - now) / sharing : run->soft_ms;
 }
 
+/* No turn for this one: a signal has come, or time or orders are used up. */
+static enum turn
+pass_over(struct run *run, const struct osw_probe_sweep *sweep)
+{
+    if (osw_interrupt_count() == 0) {
+        report_idle(run, sweep, "no turn", OSW_EXIT_OK);
+        return TURN_OVER;
+    }
+    osw_log(
+        OSW_LOG_ERROR, "%s: stopped by a signal before it began", sweep->name);
+    note(run, OSW_EXIT_TEMPORARY);
+    report_idle(run, sweep, "signal", OSW_EXIT_TEMPORARY);
+    return TURN_OVER;
+}
+
 /* All due sweeps share the time in turns, until none has a rest. */
 static void
 sweep_all(struct run *run, int due)
@@ -530,7 +554,7 @@ sweep_all(struct run *run, int due)
                 continue;
             }
             turn = may_go_on(run) ? take_turn(run, sweep, share_of_time(run, i))
-                                  : TURN_OVER;
+                                  : pass_over(run, sweep);
             if (turn == TURN_LOST) {
                 return;
             }
@@ -634,6 +658,7 @@ show_all(struct run *run)
         }
     }
     if (!osw_preview_end(run->pg, run->hard_ms, &error)) {
+        osw_fault_classify(&error);
         fail(run, NULL, &error);
     }
 }
@@ -649,6 +674,7 @@ osw_run_dry(const struct osw_options *options, int64_t started_ms, FILE *out)
         if (osw_preview_begin(run.pg, run.hard_ms, &error)) {
             show_all(&run);
         } else {
+            osw_fault_classify(&error);
             fail(&run, NULL, &error);
         }
     }

@@ -9,6 +9,9 @@
 
 #define MAX_KEY_COLUMNS 32 /* PostgreSQL's limit for a key */
 
+/* A cancel that came between two statements hits nothing: ask again. */
+#define CANCEL_AGAIN_MS 50
+
 /* Room for one more expected answer; the ring is made straight when it grows.
  */
 static bool
@@ -128,8 +131,22 @@ send_failure(void *context,
         stream, &stream->definition->fail, values, OSW_SWEEP_EVENT_RECORDED);
 }
 
-static void
-list_orders(const struct osw_pg_answer *answer, struct osw_order_queue *orders)
+/* Somebody defined the sweep anew while this run is at work without the lock.
+ */
+static bool
+check_columns(const struct osw_stream *stream, struct osw_error *error)
+{
+    if (stream->answer.columns == stream->definition->key_columns + 1) {
+        return true;
+    }
+    return osw_error_set(
+        error, OSW_EXIT_CONFIG, "the definition was changed meanwhile");
+}
+
+static bool
+list_orders(const struct osw_pg_answer *answer,
+            struct osw_order_queue *orders,
+            struct osw_error *error)
 {
     const char *values[MAX_KEY_COLUMNS + 1];
 
@@ -141,10 +158,12 @@ list_orders(const struct osw_pg_answer *answer, struct osw_order_queue *orders)
         }
         order = osw_order_new(answer->columns, values);
         if (order == NULL) {
-            return; /* the rest is listed again behind these */
+            osw_order_clear(orders);
+            return osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
         }
         osw_order_push(orders, order);
     }
+    return true;
 }
 
 static void
@@ -161,16 +180,24 @@ take_answer(struct osw_stream *stream, struct osw_sweep_event *event)
     if (!answer->ok) {
         event->error = answer->error;
     } else if (event->type == OSW_SWEEP_EVENT_BATCH) {
-        list_orders(answer, &event->orders);
-    } else if (event->type == OSW_SWEEP_EVENT_ORDER && answer->rows == 1) {
+        event->ok = check_columns(stream, &event->error) &&
+                    list_orders(answer, &event->orders, &event->error);
+    } else if (answer->rows == 1) {
         event->text = osw_pg_value(answer, 0, 0);
     }
+}
+
+static int64_t
+sooner(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
 }
 
 /*
  * Wait; once cancelled, see that nothing more is executed.  A cancel ends one
  * statement only, and the orders sent behind it come to their turn: each needs
- * its own, unless its answer is already there.  Bookings are short, and wanted.
+ * its own, unless its answer is already there; one that came too early is
+ * repeated.  Bookings are short, and wanted.
  */
 static enum osw_pg_event
 wait_or_cancel(struct osw_stream *stream, int64_t deadline_ms)
@@ -183,6 +210,10 @@ wait_or_cancel(struct osw_stream *stream, int64_t deadline_ms)
             return event;
         }
         osw_pg_cancel(stream->pg);
+        return osw_pg_wait(
+            stream->pg,
+            sooner(osw_clock_now_ms() + CANCEL_AGAIN_MS, deadline_ms),
+            &stream->answer);
     }
     return osw_pg_wait(stream->pg, deadline_ms, &stream->answer);
 }
@@ -206,7 +237,9 @@ wait_for_answer(void *context,
         take_answer(stream, event);
         break;
     case OSW_PG_TIMED_OUT:
-        event->type = OSW_SWEEP_EVENT_TIMED_OUT;
+        event->type = osw_clock_left_ms(deadline_ms) > 0
+                          ? OSW_SWEEP_EVENT_INTERRUPTED /* cancel again */
+                          : OSW_SWEEP_EVENT_TIMED_OUT;
         break;
     case OSW_PG_INTERRUPTED:
         event->type = OSW_SWEEP_EVENT_INTERRUPTED;

@@ -46,6 +46,7 @@ struct sweep {
     bool mute; /* nothing can be sent any more: wait will tell the loss */
     bool over; /* wait for nothing more */
     int64_t failures_logged;
+    int64_t quarantined; /* by bookings of this run */
 };
 
 const char *
@@ -123,13 +124,23 @@ log_failure(struct sweep *s,
             error->sqlstate);
 }
 
+/*
+ * Class 42 is SQL that does not fit the tables: the definition's fault, and no
+ * reason to quarantine an order.
+ */
+static bool
+is_attempt(const struct osw_error *error)
+{
+    return !osw_sqlstate_class(error->sqlstate, "42");
+}
+
 static void
 book(struct sweep *s,
      const struct osw_order *order,
      const struct osw_error *error,
      bool counts)
 {
-    if (counts) {
+    if (counts || !is_attempt(error)) {
         log_failure(s, order, error);
     }
     if (s->ops->send_failure(s->context, order, error, counts)) {
@@ -148,7 +159,7 @@ release_held(struct sweep *s, bool booked)
 
         s->held = first->next;
         if (booked) {
-            book(s, first->order, &first->error, true);
+            book(s, first->order, &first->error, is_attempt(&first->error));
         }
         free(first->order);
         free(first);
@@ -164,7 +175,7 @@ hold(struct sweep *s, struct osw_order *order, const struct osw_error *error)
     struct held *held = malloc(sizeof(*held));
 
     if (held == NULL) {
-        book(s, order, error, true);
+        book(s, order, error, is_attempt(error));
         free(order);
         return;
     }
@@ -203,7 +214,7 @@ order_failed(struct sweep *s,
 {
     s->lock_streak = 0;
     if (s->sounded) {
-        book(s, order, error, true);
+        book(s, order, error, is_attempt(error));
         free(order);
         return;
     }
@@ -275,6 +286,15 @@ outcome_of_error(const struct osw_error *error)
 }
 
 static void
+log_kept(const struct sweep *s, const struct osw_order *order, const char *rule)
+{
+    char key[128];
+
+    osw_order_key(order, key, sizeof(key));
+    osw_log(OSW_LOG_INFO, "%s: order %s kept: %s", s->config->name, key, rule);
+}
+
+static void
 handle_order(struct sweep *s, const struct osw_sweep_event *event)
 {
     struct osw_order *order = osw_order_pop(&s->in_flight);
@@ -307,6 +327,8 @@ handle_order(struct sweep *s, const struct osw_sweep_event *event)
     }
     if (outcome == OSW_OUTCOME_SWEPT) {
         order_swept(s);
+    } else if (rule != NULL) {
+        log_kept(s, order, rule);
     }
     free(order);
 }
@@ -391,6 +413,9 @@ static void
 handle_booking(struct sweep *s, const struct osw_sweep_event *event)
 {
     s->booking--;
+    if (event->ok && event->text != NULL && strcmp(event->text, "t") == 0) {
+        s->quarantined++;
+    }
     if (!event->ok) {
         osw_log(OSW_LOG_WARNING,
                 "%s: a failed order could not be booked: %s",
@@ -533,6 +558,14 @@ settle_accounts(struct sweep *s)
     if (s->waiting.length > 0 || (s->stopping && !s->exhausted) ||
         s->result->counts[OSW_OUTCOME_UNKNOWN] > 0) {
         s->result->rest = true;
+    }
+    if (s->quarantined > 0) {
+        osw_log(
+            OSW_LOG_ERROR,
+            "%s: %lld orders failed for the tenth time and are quarantined; "
+            "see order_sweep.failure",
+            s->config->name,
+            (long long)s->quarantined);
     }
     if (s->failures_logged > OSW_SWEEP_LOGGED) {
         osw_log(OSW_LOG_ERROR,

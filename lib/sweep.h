@@ -65,9 +65,10 @@ enum osw_sweep_event_type {
 
 struct osw_sweep_event {
     enum osw_sweep_event_type type;
-    bool ok;                       /* BATCH, ORDER, RECORDED: no error */
-    const char *text;              /* ORDER: what cancel returned, or NULL;
-                                      valid until the next wait */
+    bool ok;          /* BATCH, ORDER, RECORDED: no error */
+    const char *text; /* ORDER: what cancel returned, or NULL; RECORDED: "t"
+                         if the order is quarantined now; valid until the
+                         next wait */
     struct osw_order_queue orders; /* BATCH: the loop owns them now */
     struct osw_error error;        /* not ok, or LOST */
 };

@@ -74,6 +74,13 @@ work(const struct osw_options *options, int64_t started_ms)
     return osw_run(options, started_ms, stdout);
 }
 
+/* A run ends in good order on a signal; anything else may just end. */
+static bool
+sweeps(const struct osw_options *options)
+{
+    return options->verb == OSW_VERB_RUN && !options->dry_run;
+}
+
 static enum osw_log_level
 level_of(int verbosity)
 {
@@ -103,7 +110,8 @@ main(int argc, char **argv)
     }
     osw_log_set_level(level_of(options.verbosity));
     if (!answer(&options)) {
-        if (!osw_interrupt_install()) {
+        osw_interrupt_ignore_pipe();
+        if (sweeps(&options) && !osw_interrupt_install()) {
             osw_log(OSW_LOG_ERROR, "signals: %s", strerror(errno));
             return (int)OSW_EXIT_INTERNAL;
         }

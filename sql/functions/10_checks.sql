@@ -189,35 +189,46 @@ COMMENT ON FUNCTION order_sweep.check_each IS
     'refuse what is not one statement over the key columns $1..; true if it '
     'returns rows';
 
-CREATE OR REPLACE FUNCTION order_sweep.check_path(path text[])
-RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION order_sweep.check_path(path text[], definer name)
+RETURNS void LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _open record;
 BEGIN
     -- Whoever may create in a schema of the path can put an operator there
-    -- that the generated functions would run with their owner's rights.
-    SELECT n.nspname AS schema,
+    -- that the generated functions would run with their owner's rights: its
+    -- owner too, unless that is who defines, or a superuser.
+    SELECT n.nspname AS schema, a.grantee = n.nspowner AS owns,
            CASE a.grantee WHEN 0 THEN 'PUBLIC'
-                ELSE quote_ident(pg_get_userbyid(a.grantee)) END AS grantee
+                ELSE quote_ident(r.rolname) END AS grantee
       INTO _open
       FROM pg_namespace n,
            aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
-           LEFT JOIN pg_roles r ON r.oid = a.grantee
-     WHERE n.nspname = ANY (path)
+           -- pg_database_owner is whoever owns this database
+           LEFT JOIN pg_roles r ON r.oid = CASE
+               WHEN a.grantee = 'pg_database_owner'::regrole
+               THEN (SELECT d.datdba FROM pg_database d
+                      WHERE d.datname = current_database())
+               ELSE a.grantee END
+     WHERE n.nspname = ANY (path) AND n.nspname <> 'pg_catalog'
        AND a.privilege_type = 'CREATE'
-       AND a.grantee <> n.nspowner
+       AND r.rolname IS DISTINCT FROM definer
        AND r.rolsuper IS NOT TRUE
-     LIMIT 1;
+     ORDER BY 2 LIMIT 1;
     IF FOUND THEN
         PERFORM order_sweep.refuse('search_path',
             format('%s may create in schema %I and so change what the '
                    'definition does', _open.grantee, _open.schema),
-            format('REVOKE CREATE ON SCHEMA %I FROM %s, or SET search_path '
-                   'without it and name the schema in the fragments.',
-                   _open.schema, _open.grantee));
+            CASE WHEN _open.owns
+                 THEN format('Define it as role %s (or with run_as), or SET '
+                             'search_path without that schema and name it in '
+                             'the fragments.', _open.grantee)
+                 ELSE format('REVOKE CREATE ON SCHEMA %I FROM %s, or SET '
+                             'search_path without it and name the schema in '
+                             'the fragments.', _open.schema, _open.grantee) END);
     END IF;
 END $$;
 COMMENT ON FUNCTION order_sweep.check_path IS
-    'refuse a search path with a schema in which others than its owner may create';
+    'refuse a search path with a schema in which others than the definer and '
+    'superusers may create';

@@ -15,7 +15,7 @@ BEGIN
     name := s.name || '_due';
     arguments := 'interval';
     returns := 'TABLE (order_key jsonb, since timestamptz, deadline timestamptz, state text)';
-    options := 'STABLE ' || order_sweep.pins(s);
+    options := 'STABLE ' || order_sweep.look_pins(s);
     body := format($body$
 #variable_conflict use_column
 DECLARE
@@ -65,7 +65,7 @@ BEGIN
     name := s.name || '_next';
     arguments := 'interval';
     returns := 'TABLE (due boolean, next_deadline timestamptz)';
-    options := 'STABLE ' || order_sweep.pins(s) || order_sweep.index_pins();
+    options := 'STABLE ' || order_sweep.look_pins(s) || order_sweep.index_pins();
     body := format($body$
 #variable_conflict use_column
 DECLARE
@@ -111,7 +111,7 @@ BEGIN
     name := s.name || '_fault';
     arguments := '';
     returns := 'text';
-    options := 'STABLE ' || order_sweep.pins(s);
+    options := 'STABLE ' || order_sweep.look_pins(s);
     body := format($body$
 #variable_conflict use_column
 BEGIN
@@ -166,7 +166,7 @@ BEGIN
     name := s.name || '_explain';
     arguments := array_to_string(s.key_types, ', ');
     returns := 'TABLE (what text, value text)';
-    options := 'STABLE ' || order_sweep.pins(s);
+    options := 'STABLE ' || order_sweep.look_pins(s);
     body := format($body$
 #variable_conflict use_column
 DECLARE
@@ -250,7 +250,7 @@ BEGIN
     name := s.name || '_late';
     arguments := '';
     returns := 'TABLE (order_key jsonb, swept_at timestamptz)';
-    options := 'STABLE ' || order_sweep.pins(s);
+    options := 'STABLE ' || order_sweep.look_pins(s);
     body := format($body$
 #variable_conflict use_column
 BEGIN

@@ -41,14 +41,16 @@ BEGIN
     arguments := format('interval, %s, %s, integer', s.clock_type,
                         array_to_string(s.key_types, ', '));
     returns := order_sweep.look_type(s);
-    options := 'VOLATILE ' || order_sweep.pins(s) || order_sweep.index_pins();
-    -- The first page is a statement of its own: "cursor IS NULL OR …" would
+    options := 'VOLATILE ' || order_sweep.look_pins(s) || order_sweep.index_pins();
+    -- The first page is a statement of its own: "cursor IS NULL OR ..." would
     -- keep the row comparison out of the index condition.
     body := format($body$
 #variable_conflict use_column
 DECLARE
     order_sweep_until timestamptz := %s;
 %sBEGIN
+    -- Its locks end with its transaction: nothing to wait for a disk for.
+    PERFORM set_config('synchronous_commit', 'off', true);
 %s    IF $2 IS NULL THEN
         RETURN QUERY
         %s
@@ -84,12 +86,13 @@ BEGIN
     name := s.name || '_newest';
     arguments := 'interval, integer';
     returns := order_sweep.look_type(s);
-    options := 'VOLATILE ' || order_sweep.pins(s) || order_sweep.index_pins();
+    options := 'VOLATILE ' || order_sweep.look_pins(s) || order_sweep.index_pins();
     body := format($body$
 #variable_conflict use_column
 DECLARE
     order_sweep_until timestamptz := %s;
 %sBEGIN
+    PERFORM set_config('synchronous_commit', 'off', true);
 %s    RETURN QUERY
         %s
          ORDER BY %s DESC, %s
@@ -138,7 +141,7 @@ BEGIN
 DECLARE
     order_sweep_until timestamptz := %s;
 %s    order_sweep_state text;
-    order_sweep_stays boolean;
+    order_sweep_same boolean;
     order_sweep_key jsonb;
     order_sweep_payload jsonb;
     order_sweep_row record;
@@ -147,6 +150,11 @@ BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         RAISE EXCEPTION USING ERRCODE = 'OS001',
             MESSAGE = 'the transaction must be read committed';
+    END IF;
+    -- Names of zones must mean what they did when it was defined.
+    IF current_setting('timezone_abbreviations') <> 'Default' THEN
+        RAISE EXCEPTION USING ERRCODE = 'OS005',
+            MESSAGE = 'timezone_abbreviations must be Default';
     END IF;
 %s
     -- Lock: FOR UPDATE, since only that waits for a payment being inserted
@@ -168,8 +176,8 @@ BEGIN
        AND %s
        AND %s
        AND %s
-    RETURNING %s IS TRUE, %s, %s
-      INTO order_sweep_stays, order_sweep_key, order_sweep_payload;
+    RETURNING %s, %s, %s
+      INTO order_sweep_same, order_sweep_key, order_sweep_payload;
     IF NOT FOUND THEN
         SELECT CASE WHEN %s
                      AND %s
@@ -184,11 +192,10 @@ BEGIN
         END IF;
         RETURN replace(order_sweep_state, 'keep: ', 'kept: ');
     END IF;
-    IF order_sweep_stays THEN
-        RAISE EXCEPTION USING ERRCODE = 'OS003',
-            MESSAGE = 'the order is unpaid as before after the update',
-            HINT = 'Let set end what unpaid asks for, or look for a trigger '
-                   'that undoes it.';
+    IF NOT order_sweep_same THEN
+        RAISE EXCEPTION USING ERRCODE = 'OS004',
+            MESSAGE = 'the update changed the key of the order',
+            HINT = 'Take the key out of set, or look for a trigger that does it.';
     END IF;
 
 %s
@@ -199,17 +206,68 @@ BEGIN
 
     -- The shop's deferred triggers run here, with the owner's rights.
     SET CONSTRAINTS ALL IMMEDIATE;
+
+    -- After all of the shop's triggers: what is unpaid still could be paid,
+    -- and its goods be sold twice.
+    IF EXISTS (SELECT FROM %s o WHERE %s AND %s) THEN
+        RAISE EXCEPTION USING ERRCODE = 'OS003',
+            MESSAGE = 'the order is unpaid as before after the update',
+            HINT = 'Let set end what unpaid asks for, or look for a trigger '
+                   'or an each that undoes it.';
+    END IF;
     RETURN 'swept';
 END $body$, order_sweep.until(s, '$' || _keys + 1, false), c.declarations,
         c.settings, s.orders, c.key_where, s.orders, c.key_where,
         s.orders, s.set || E'\n', c.key_where, c.unpaid, c.on_time,
         c.young_enough, c.allowed,
-        c.unpaid, c.key_json, c.event,
+        c.key_where, c.key_json, c.event,
         c.unpaid, c.on_time, c.reasons, s.orders, c.key_where,
-        _each, _ordinal, s.name, _ordinal_value, _keys + 2);
+        _each, _ordinal, s.name, _ordinal_value, _keys + 2,
+        s.orders, c.key_where, c.unpaid);
     remark := 'cancel one order if it is unpaid, due and kept by no rule: '
         'swept, kept: rule, locked, changed or gone; parameters: key, window, '
         'run id';
     RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION order_sweep.build_cancel IS 'the text of <sweep>_cancel';
+
+CREATE OR REPLACE FUNCTION order_sweep.build_fail(s order_sweep.sweep)
+RETURNS TABLE (name text, arguments text, returns text, options text,
+               body text, remark text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    c record;
+    _keys int := cardinality(s.key);
+BEGIN
+    SELECT * INTO c FROM order_sweep.clauses(s);
+    name := s.name || '_fail';
+    arguments := format('%s, text, text, boolean',
+                        array_to_string(s.key_types, ', '));
+    returns := 'boolean';
+    options := 'VOLATILE ' || order_sweep.look_pins(s);
+    -- Only an order that is unpaid and due can have failed: the caller is not
+    -- believed more than that.
+    body := format($body$
+#variable_conflict use_column
+DECLARE
+    order_sweep_until timestamptz := %s;
+%s    order_sweep_key jsonb;
+BEGIN
+%s    SELECT %s INTO order_sweep_key FROM %s o
+     WHERE %s AND %s AND %s;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    RETURN order_sweep.record_failure(%L, order_sweep_key, $%s, $%s, $%s);
+END $body$, order_sweep.until(s, 'NULL::interval', false), c.declarations,
+        c.settings, c.key_json, s.orders, c.key_where, c.unpaid, c.on_time,
+        s.name, _keys + 1, _keys + 2, _keys + 3);
+    remark := 'book a failed try of an order that is due; true if it is '
+        'quarantined now; parameters: key, SQLSTATE, message, does it count '
+        'as an attempt';
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION order_sweep.build_fail IS 'the text of <sweep>_fail';

@@ -20,7 +20,7 @@ AS $$
       FROM pg_proc p, aclexplode(p.proacl) a
      WHERE p.pronamespace = 'order_sweep'::regnamespace
        AND a.privilege_type = 'EXECUTE' AND a.grantee <> 0
-       AND p.proname = CASE WHEN function ~ '_(batch|newest|cancel)$'
+       AND p.proname = CASE WHEN function ~ '_(batch|newest|cancel|fail)$'
                             THEN 'begin_run' ELSE 'preview' END
      UNION
     SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'order_sweep'
@@ -40,6 +40,10 @@ BEGIN
     IF coalesce(cardinality(key), 0) = 0 THEN
         PERFORM order_sweep.refuse('key', 'is empty',
             'Name the columns of the primary key, for example ''{id}''.');
+    ELSIF array_ndims(key) <> 1 OR cardinality(key) > 32
+          OR (SELECT count(DISTINCT k) FROM unnest(key) k) <> cardinality(key) THEN
+        PERFORM order_sweep.refuse('key', 'is no list of different columns',
+            'Name up to 32 columns, each once, for example ''{shop,id}''.');
     END IF;
     FOREACH _column IN ARRAY key LOOP
         SELECT format_type(order_sweep.base_type(a.atttypid), -1) INTO _type
@@ -182,7 +186,7 @@ BEGIN
     END IF;
     IF json_typeof(unless) <> 'object' THEN
         PERFORM order_sweep.refuse('unless', 'is no JSON object',
-            'Write {"name of the rule": "SQL predicate", …}.');
+            'Write {"name of the rule": "SQL predicate", ...}.');
     END IF;
     FOR _rule IN SELECT key, value, json_typeof(value) AS type
                    FROM json_each(unless) LOOP
@@ -219,7 +223,7 @@ BEGIN
     END IF;
     IF json_typeof(settings) <> 'object' THEN
         PERFORM order_sweep.refuse('settings', 'is no JSON object',
-            'Write {"app.tenant": "1", …}.');
+            'Write {"app.tenant": "1", ...}.');
     END IF;
     FOR _setting IN SELECT key, value, json_typeof(value) AS type
                       FROM json_each(settings) LOOP
@@ -277,26 +281,22 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _keys int := cardinality(s.key);
-    _cast text;
-    _shifted text;
+    _key text;
+    _cursor text;
 BEGIN
-    SELECT string_agg(format('$%s::%s', n, t), ', ' ORDER BY n),
-           string_agg(format('$%s::%s', n + 2, t), ', ' ORDER BY n)
-      INTO _cast, _shifted
-      FROM unnest(s.key_types) WITH ORDINALITY AS u(t, n);
-    s.batch_call := format(
-        'SELECT * FROM order_sweep.%I($1::interval, $2::%s, %s, $%s::integer)',
-        s.name || '_batch', s.clock_type, _shifted, _keys + 3);
-    s.newest_call := format(
-        'SELECT * FROM order_sweep.%I($1::interval, $2::integer)',
+    -- No casts: the functions' own parameters give the types, and so the
+    -- caller needs no rights on the schema of a type.
+    SELECT string_agg('$' || n, ', ' ORDER BY n),
+           string_agg('$' || n + 2, ', ' ORDER BY n)
+      INTO _key, _cursor FROM generate_series(1, _keys) n;
+    s.batch_call := format('SELECT * FROM order_sweep.%I($1, $2, %s, $%s)',
+        s.name || '_batch', _cursor, _keys + 3);
+    s.newest_call := format('SELECT * FROM order_sweep.%I($1, $2)',
         s.name || '_newest');
-    s.cancel_call := format(
-        'SELECT order_sweep.%I(%s, $%s::interval, $%s::bigint)',
-        s.name || '_cancel', _cast, _keys + 1, _keys + 2);
-    s.fail_call := format(
-        'SELECT order_sweep.record_failure(%L, pg_catalog.jsonb_build_array(%s), '
-        '$%s::text, $%s::text, $%s::boolean)',
-        s.name, _cast, _keys + 1, _keys + 2, _keys + 3);
+    s.cancel_call := format('SELECT order_sweep.%I(%s, $%s, $%s)',
+        s.name || '_cancel', _key, _keys + 1, _keys + 2);
+    s.fail_call := format('SELECT order_sweep.%I(%s, $%s, $%s, $%s)',
+        s.name || '_fail', _key, _keys + 1, _keys + 2, _keys + 3);
 END $$;
 COMMENT ON FUNCTION order_sweep.calls IS
     'fill in the statements that the program prepares for a definition';
@@ -317,7 +317,8 @@ BEGIN
             'Write up to 40 lower case letters, digits and _, beginning with '
             'a letter.');
     END IF;
-    PERFORM order_sweep.check_path(path);
+    PERFORM order_sweep.check_path(path, current_user);
+    s.path := path;
     SELECT string_agg(quote_ident(n), ', ' ORDER BY i) INTO s.search_path
       FROM unnest('{pg_catalog}' || array_remove(path, 'pg_catalog')
                   || '{pg_temp}') WITH ORDINALITY AS u(n, i);
@@ -346,6 +347,13 @@ BEGIN
     ELSIF s.max_age = '0' THEN
         PERFORM order_sweep.refuse('max_age', 'is no time at all',
             'Write a length of time above 0, or NULL for no bound.');
+    END IF;
+    IF s.after + s.grace < interval '1 minute' THEN
+        RAISE WARNING USING
+            MESSAGE = format('after: the window is %s seconds long',
+                             extract(epoch FROM s.after + s.grace)),
+            HINT = 'A number without a unit means seconds: write ''30 minutes'' '
+                   'if that is what you mean.';
     END IF;
 
     PERFORM order_sweep.check_expression('unpaid', s.orders, s.search_path,
@@ -376,7 +384,8 @@ BEGIN
     END IF;
 
     SELECT * INTO _old FROM order_sweep.sweep o WHERE o.name = s.name;
-    IF FOUND AND NOT pg_has_role(_old.owner, 'MEMBER') THEN
+    IF FOUND AND EXISTS (SELECT FROM pg_roles r WHERE r.rolname = _old.owner)
+       AND NOT pg_has_role(_old.owner, 'MEMBER') THEN
         PERFORM order_sweep.refuse('sweep',
             format('%s belongs to role %I', s.name, _old.owner),
             'Call define as that role, or undefine it first.');
@@ -462,21 +471,21 @@ BEGIN
     INSERT INTO order_sweep.sweep AS d (
         name, owner, orders, key, unpaid, since, after, grace, zone, unit,
         deadline, max_age, unless, set, each, event, again, paid, settings,
-        search_path, key_types, clock_type, each_rows, batch_call, newest_call, cancel_call,
-        fail_call)
+        search_path, path, key_types, clock_type, each_rows, batch_call,
+        newest_call, cancel_call, fail_call)
     VALUES (
         s.name, s.owner, s.orders, s.key, s.unpaid, s.since, s.after, s.grace,
         s.zone, s.unit, s.deadline, s.max_age, s.unless, s.set, s.each,
-        s.event, s.again, s.paid, s.settings, s.search_path, s.key_types,
+        s.event, s.again, s.paid, s.settings, s.search_path, s.path, s.key_types,
         s.clock_type, s.each_rows, s.batch_call, s.newest_call, s.cancel_call,
         s.fail_call)
     ON CONFLICT (name) DO UPDATE SET (
         owner, orders, key, unpaid, since, after, grace, zone, unit, deadline,
         max_age, unless, set, each, event, again, paid, settings, search_path,
-        key_types, clock_type, each_rows, batch_call, newest_call, cancel_call, fail_call)
+        path, key_types, clock_type, each_rows, batch_call, newest_call, cancel_call, fail_call)
     = (s.owner, s.orders, s.key, s.unpaid, s.since, s.after, s.grace, s.zone,
         s.unit, s.deadline, s.max_age, s.unless, s.set, s.each, s.event,
-        s.again, s.paid, s.settings, s.search_path, s.key_types, s.clock_type,
+        s.again, s.paid, s.settings, s.search_path, s.path, s.key_types, s.clock_type,
         s.each_rows, s.batch_call, s.newest_call, s.cancel_call, s.fail_call)
     RETURNING d.id INTO _id;
     -- A run of this sweep ends before its functions change, and none begins.
@@ -494,18 +503,32 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     s order_sweep.sweep;
+    _owner text;
+    _role text := current_setting('role');
     _n int := 0;
 BEGIN
     FOR s IN SELECT * FROM order_sweep.sweep ORDER BY name LOOP
-        PERFORM pg_advisory_xact_lock(order_sweep.lock_class(), s.id);
+        -- Whom the functions belong to, not what a table says of it.
+        SELECT coalesce(max(r.rolname), s.owner) INTO _owner
+          FROM pg_proc p JOIN pg_roles r ON r.oid = p.proowner
+         WHERE p.pronamespace = 'order_sweep'::regnamespace
+           AND p.proname = s.name || '_cancel';
+        IF NOT pg_has_role(current_user, _owner, 'MEMBER') THEN
+            RAISE EXCEPTION USING
+                ERRCODE = 'insufficient_privilege',
+                MESSAGE = format('%s belongs to role %I, which %I is no member of',
+                                 s.name, _owner, current_user),
+                HINT = 'Run migrate as a member of that role, or undefine the sweep.';
+        END IF;
+        s.owner := _owner;
         s := order_sweep.calls(s);
-        UPDATE order_sweep.sweep d SET (batch_call, newest_call, cancel_call, fail_call)
-            = (s.batch_call, s.newest_call, s.cancel_call, s.fail_call)
+        UPDATE order_sweep.sweep d
+           SET (owner, batch_call, newest_call, cancel_call, fail_call)
+             = (s.owner, s.batch_call, s.newest_call, s.cancel_call, s.fail_call)
          WHERE d.id = s.id;
-        -- As its owner, never as a superuser who happens to migrate.
-        PERFORM set_config('role', s.owner, true);
+        PERFORM set_config('role', _owner, true);
         PERFORM order_sweep.generate(s);
-        PERFORM set_config('role', 'none', true);
+        PERFORM set_config('role', _role, true);
         _n := _n + 1;
     END LOOP;
     RETURN _n;

@@ -31,7 +31,8 @@ COMMENT ON FUNCTION order_sweep.blame IS
 
 CREATE OR REPLACE FUNCTION order_sweep.probe(sweep text, "window" interval)
 RETURNS TABLE (
-    id integer, name text, paused boolean, takes_window boolean, due boolean,
+    id integer, name text, paused boolean, takes_window boolean,
+    shorter boolean, due boolean,
     next_deadline timestamptz, silent_s bigint, error_state text,
     error_message text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -39,8 +40,9 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 BEGIN
-    FOR id, name, paused, takes_window, silent_s IN
+    FOR id, name, paused, takes_window, shorter, silent_s IN
         SELECT s.id, s.name, s.paused, s.deadline IS NULL,
+               coalesce(probe."window" < s.after, false),
                floor(extract(epoch FROM now() - l.seen_at))::bigint
           FROM order_sweep.sweep s JOIN order_sweep.life l ON l.sweep_id = s.id
          WHERE probe.sweep IS NULL OR s.name = probe.sweep
@@ -57,7 +59,7 @@ BEGIN
                 EXECUTE format('SELECT due, next_deadline FROM order_sweep.%I($1)',
                                name || '_next')
                    INTO due, next_deadline USING probe."window";
-            EXCEPTION WHEN OTHERS THEN
+            EXCEPTION WHEN query_canceled OR OTHERS THEN
                 GET STACKED DIAGNOSTICS
                     error_state = RETURNED_SQLSTATE,
                     error_message = MESSAGE_TEXT;
@@ -69,7 +71,8 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION order_sweep.probe IS
-    'for each sweep (or the one named): is anything due under the window, when '
+    'for each sweep (or the one named): does it take a window, is this one '
+    'shorter than the defined one, is anything due under it, when '
     'is the next deadline, how long ago was the last sign of life, and the '
     'error if its look failed; writes nothing';
 
@@ -133,6 +136,8 @@ CREATE OR REPLACE FUNCTION order_sweep.begin_run(
 RETURNS bigint LANGUAGE sql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
+    UPDATE order_sweep.life l SET seen_at = now()
+      FROM order_sweep.sweep s WHERE s.name = $1 AND l.sweep_id = s.id;
     INSERT INTO order_sweep.run (sweep, host, pid, "window")
     VALUES ($1, $2, $3, $4) RETURNING id
 $$;
@@ -141,7 +146,7 @@ COMMENT ON FUNCTION order_sweep.begin_run IS
 
 CREATE OR REPLACE FUNCTION order_sweep.record_failure(
     sweep text, order_key jsonb, sqlstate text, message text, counts boolean)
-RETURNS void LANGUAGE sql VOLATILE SECURITY DEFINER
+RETURNS boolean LANGUAGE sql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
     INSERT INTO order_sweep.failure AS f (
@@ -152,7 +157,7 @@ AS $$
     ON CONFLICT ON CONSTRAINT failure_pkey DO UPDATE SET
         attempts = f.attempts + excluded.attempts,
         postponed = CASE WHEN $5 THEN 0 ELSE f.postponed + 1 END,
-        -- 1, 2, 4 … minutes; at most an hour for failures, ten minutes for
+        -- 1, 2, 4 ... minutes; at most an hour for failures, ten minutes for
         -- locks held by others
         next_try = now() + CASE
             WHEN $5 THEN least(interval '1 minute' * 2 ^ least(f.attempts, 10),
@@ -163,10 +168,12 @@ AS $$
         sqlstate = excluded.sqlstate,
         message = excluded.message,
         failed_at = excluded.failed_at
+    RETURNING f.quarantined
 $$;
 COMMENT ON FUNCTION order_sweep.record_failure IS
     'book an order that failed, with the time of its next try; counts false: '
-    'a lock or deadlock, which is no attempt; quarantined at the tenth attempt';
+    'a lock or deadlock, which is no attempt; true if it is quarantined now, at '
+    'the tenth attempt';
 
 CREATE OR REPLACE FUNCTION order_sweep.finish_run(
     run_id bigint, stopped text, rest boolean, swept bigint, kept bigint,
@@ -191,7 +198,7 @@ BEGIN
        SET ended_at = clock_timestamp(), stopped = $2, rest = $3, swept = $4,
            kept = $5, locked = $6, changed = $7, gone = $8, failed = $9,
            unknown = $10
-     WHERE r.id = $1
+     WHERE r.id = $1 AND r.ended_at IS NULL
     RETURNING r.sweep INTO _sweep;
     UPDATE order_sweep.life l SET seen_at = now()
       FROM order_sweep.sweep s WHERE s.name = _sweep AND l.sweep_id = s.id;

@@ -9,11 +9,8 @@ DECLARE
     s record;
     _signature text;
 BEGIN
-    FOR s IN SELECT d.name, string_to_array(d.search_path, ', ') AS path
-               FROM order_sweep.sweep d LOOP
-        PERFORM order_sweep.check_path(ARRAY(
-            SELECT n.nspname FROM pg_namespace n
-             WHERE quote_ident(n.nspname) = ANY (s.path)));
+    FOR s IN SELECT d.path, d.owner FROM order_sweep.sweep d LOOP
+        PERFORM order_sweep.check_path(s.path, s.owner);
     END LOOP;
     EXECUTE format('GRANT USAGE ON SCHEMA order_sweep TO %s', role);
     FOR _signature IN
@@ -42,7 +39,7 @@ RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT order_sweep.read_functions()
-        || '{calls_of,begin_run,record_failure,finish_run,sign_of_life}'::text[]
+        || '{calls_of,begin_run,finish_run,sign_of_life}'::text[]
 $$;
 COMMENT ON FUNCTION order_sweep.run_functions IS
     'the functions that a run needs';
@@ -58,7 +55,7 @@ CREATE OR REPLACE FUNCTION order_sweep.run_suffixes()
 RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT order_sweep.read_suffixes() || '{_batch,_newest,_cancel}'::text[]
+    SELECT order_sweep.read_suffixes() || '{_batch,_newest,_cancel,_fail}'::text[]
 $$;
 COMMENT ON FUNCTION order_sweep.run_suffixes IS
     'the generated functions, all of them';
@@ -82,8 +79,8 @@ AS $$
                                        order_sweep.run_suffixes())
 $$;
 COMMENT ON FUNCTION order_sweep.grant_to IS
-    'let a role run the sweeps: it can cancel due, unpaid orders and nothing '
-    'else; it covers later definitions too; ended by REVOKE ALL ON ALL '
+    'let a role run the sweeps: it can cancel due, unpaid orders, and keep the '
+    'books of runs and of failures; it covers later definitions too; ended by REVOKE ALL ON ALL '
     'FUNCTIONS IN SCHEMA order_sweep FROM role';
 
 CREATE OR REPLACE FUNCTION order_sweep.grant_define_to(role regrole)

@@ -380,7 +380,7 @@ EXCEPTION WHEN data_exception THEN
     item := 'look';
     what := order_sweep.blame(s.name, SQLSTATE, SQLERRM);
     why := 'The look for due orders fails, for all of them.';
-    mend := 'Guard a cast in since, unpaid or unless by CASE WHEN … THEN … END, '
+    mend := 'Guard a cast in since, unpaid or unless by CASE WHEN ... THEN ... END, '
             'or use order_sweep.moment(text).';
     RETURN NEXT;
 WHEN OTHERS THEN

@@ -39,6 +39,7 @@ CREATE TABLE order_sweep.sweep (
     settings    json,
     -- what define found out
     search_path text NOT NULL,
+    path        text[] NOT NULL,
     key_types   text[] NOT NULL,
     clock_type  text NOT NULL,
     each_rows   boolean[] NOT NULL,
@@ -55,6 +56,8 @@ COMMENT ON COLUMN order_sweep.sweep.id IS
 COMMENT ON COLUMN order_sweep.sweep.orders IS
     'the table by its quoted name, so that a table made anew is found again';
 COMMENT ON COLUMN order_sweep.sweep.search_path IS
+    'the path that the functions pin, as SQL';
+COMMENT ON COLUMN order_sweep.sweep.path IS
     'the path in force when define was called; the fragments'' names mean this';
 COMMENT ON COLUMN order_sweep.sweep.each_rows IS
     'for each statement of each: does it return rows';

@@ -7,6 +7,7 @@ SELECT set_config(s.name, s.value, $1::boolean)
     ('search_path', 'pg_catalog, pg_temp'),
     ('TimeZone', 'UTC'),
     ('DateStyle', 'ISO, MDY'),
+    ('timezone_abbreviations', 'Default'),
     ('IntervalStyle', 'postgres'),
     ('bytea_output', 'hex'),
     ('extra_float_digits', '1'),
@@ -24,3 +25,5 @@ SELECT set_config(s.name, s.value, $1::boolean)
     ('tcp_keepalives_count', '3'),
     ('tcp_user_timeout', '25000')
   ) AS s(name, value)
+ -- setting this one reads a file, and an idle run does not need it
+ WHERE NOT ($1::boolean AND s.name = 'timezone_abbreviations')
