@@ -191,13 +191,13 @@ BEGIN
     FOR _rule IN SELECT key, value, json_typeof(value) AS type
                    FROM json_each(unless) LOOP
         IF _rule.key !~ '^[[:alnum:]][[:alnum:] _.,''/-]{0,59}$'
-           OR _rule.key IN ('too old', 'swept before', 'no clock')
+           OR _rule.key IN ('too old', 'swept before', 'no clock', 'no key')
            OR _rule.key = ANY (_seen) THEN
             PERFORM order_sweep.refuse('unless',
                 format('"%s" cannot be the name of a rule', _rule.key),
                 'Write up to 60 letters, digits, blanks or _.,''/- beginning '
                 'with a letter or digit, each name once; "too old", '
-                '"swept before" and "no clock" are taken.');
+                '"swept before", "no clock" and "no key" are taken.');
         END IF;
         IF _rule.type <> 'string' THEN
             PERFORM order_sweep.refuse(format('unless "%s"', _rule.key),

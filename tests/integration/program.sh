@@ -247,8 +247,8 @@ is 'report' "$(fields "$out" swept)" 1
 is 'window of the run' "$(ask 'SELECT "window" FROM order_sweep.run
     ORDER BY id DESC LIMIT 1')" 00:39:00
 young=$(place '29 minutes')
-runs 0 --window=1s --format=json
-is 'a shorter window sweeps nothing early' "$(fields "$out" swept)" 3
+runs 64 --window=1s --format=json
+is 'a shorter window is refused' "$err" 'order-sweep: --window: shorter than the one cancel_unpaid is defined with; write a longer one, or add --dry-run to see what it would mean'
 is 'the young one' "$(ask "SELECT order_status FROM shop.orders
     WHERE id = $young")" 1
 runs 0 --dry-run --window=1s --format=json
@@ -258,7 +258,7 @@ for _ in 1 2 3 4 5 6 7; do
     place '40 minutes' >/dev/null
 done
 runs 0 --batch-size=2 --format=json
-is 'small batches' "$(fields "$out" stopped swept)" '"done" 7'
+is 'small batches' "$(fields "$out" stopped swept)" '"done" 10'
 invariants 'after limits'
 
 # --- pause, resume, undefine --------------------------------------------------

@@ -118,9 +118,9 @@ is 'again NULL' "$(ask "SELECT testing.try('again', NULL)")" \
 
 # --- Rules -------------------------------------------------------------------
 
-refused unless '[]' '22023 unless: is no JSON object / Write {"name of the rule": "SQL predicate", …}.'
-refused unless '"x"' '22023 unless: is no JSON object / Write {"name of the rule": "SQL predicate", …}.'
-refused unless 'null' '22023 unless: is no JSON object / Write {"name of the rule": "SQL predicate", …}.'
+refused unless '[]' '22023 unless: is no JSON object / Write {"name of the rule": "SQL predicate", ...}.'
+refused unless '"x"' '22023 unless: is no JSON object / Write {"name of the rule": "SQL predicate", ...}.'
+refused unless 'null' '22023 unless: is no JSON object / Write {"name of the rule": "SQL predicate", ...}.'
 mend="Write up to 60 letters, digits, blanks or _.,'/- beginning with a letter or digit, each name once; \"too old\" and \"swept before\" are taken."
 for name in 'too old' 'swept before' '' ' x' 'a:b' 'a;b' 'a\tb'; do
     refused unless "{\"$name\": \"true\"}" "22023 unless: \"$(printf '%b' "$name")\" cannot be the name of a rule / $mend"
