@@ -25,6 +25,12 @@ osw_report_json_string(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
+static void
+write_plain(FILE *out, unsigned char c)
+{
+    (void)fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
+}
+
 int
 osw_report_plain(FILE *out, const char *text)
 {
@@ -33,10 +39,22 @@ osw_report_plain(FILE *out, const char *text)
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
 
-        (void)fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
+        write_plain(out, c);
         columns += (c & 0xc0) != 0x80 ? 1 : 0;
     }
     return columns;
+}
+
+void
+osw_report_lines(FILE *out, const char *text, int indent)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '\n') {
+            (void)fprintf(out, "\n%*s", indent, "");
+        } else {
+            write_plain(out, (unsigned char)*text);
+        }
+    }
 }
 
 static void
