@@ -25,10 +25,26 @@ osw_report_json_string(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
-static void
-write_plain(FILE *out, unsigned char c)
+/* The controls beyond ASCII, U+0080 to U+009F, are two bytes in UTF-8. */
+static bool
+is_wide_control(const char *text)
 {
+    return (unsigned char)text[0] == 0xc2 &&
+           ((unsigned char)text[1] & 0xe0) == 0x80;
+}
+
+/* Write the byte, or the wide control, that text begins with; what follows. */
+static const char *
+write_plain(FILE *out, const char *text)
+{
+    unsigned char c = (unsigned char)*text;
+
+    if (is_wide_control(text)) {
+        (void)fputc('?', out);
+        return text + 2;
+    }
     (void)fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
+    return text + 1;
 }
 
 int
@@ -36,11 +52,10 @@ osw_report_plain(FILE *out, const char *text)
 {
     int columns = 0;
 
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-
-        write_plain(out, c);
-        columns += (c & 0xc0) != 0x80 ? 1 : 0;
+    while (*text != '\0') {
+        /* The bytes of a character but the first begin with the bits 10. */
+        columns += ((unsigned char)*text & 0xc0) != 0x80 ? 1 : 0;
+        text = write_plain(out, text);
     }
     return columns;
 }
@@ -48,11 +63,12 @@ osw_report_plain(FILE *out, const char *text)
 void
 osw_report_lines(FILE *out, const char *text, int indent)
 {
-    for (; *text != '\0'; text++) {
+    while (*text != '\0') {
         if (*text == '\n') {
             (void)fprintf(out, "\n%*s", indent, "");
+            text++;
         } else {
-            write_plain(out, (unsigned char)*text);
+            text = write_plain(out, text);
         }
     }
 }
