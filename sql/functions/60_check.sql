@@ -116,45 +116,25 @@ DECLARE
     s order_sweep.sweep;
     _clock text;
     _names text;
-    _whole boolean;
 BEGIN
     SELECT * INTO STRICT s FROM order_sweep.sweep d WHERE d.name = check_plan.sweep;
     item := 'index';
-    _clock := coalesce(s.deadline, s.since);
-    -- An index that begins with the clock and has no predicate: paid orders of
-    -- all times stand in it before the first one that is due.
-    SELECT string_agg(DISTINCT node->>'Index Name', ', '),
-           bool_or(i.indpred IS NULL AND coalesce(a.attname, _clock)
-                   IN (_clock, regexp_replace(_clock, '^o\.', '')))
-      INTO _names, _whole
+    SELECT string_agg(DISTINCT node->>'Index Name', ', ') INTO _names
       FROM order_sweep.plan_nodes(plan)
-      LEFT JOIN pg_index i
-        ON i.indexrelid = to_regclass(format('%I.%I', node->>'Schema',
-                                             node->>'Index Name'))
-      LEFT JOIN pg_attribute a
-        ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
      WHERE node->>'Index Cond' ~ '\$1\M';
     IF _names IS NOT NULL AND NOT EXISTS (
         SELECT FROM order_sweep.plan_nodes(plan)
          WHERE node->>'Node Type' = 'Sort') THEN
+        level := 'ok';
         what := format('the look for due orders is served by %s', _names);
-        IF _whole IS NOT TRUE THEN
-            level := 'ok';
-            RETURN NEXT;
-            RETURN;
-        END IF;
-        level := 'warn';
-        what := what || ', which holds orders of every status';
-        why := CASE WHEN s.max_age IS NULL
-            THEN 'Each run would read all orders, the paid ones too.'
-            ELSE 'Each run would read all orders as far back as max_age, the '
-                 'paid ones too.' END;
-    ELSE
-        level := 'fail';
-        what := 'no index serves the look for due orders';
-        why := 'Each run would read the whole table, or sort all due orders for '
-               'each batch.';
+        RETURN NEXT;
+        RETURN;
     END IF;
+    level := 'fail';
+    what := 'no index serves the look for due orders';
+    why := 'Each run would read the whole table, or sort all due orders for '
+           'each batch.';
+    _clock := coalesce(s.deadline, s.since);
     IF NOT EXISTS (SELECT FROM pg_attribute a
                     WHERE a.attrelid = to_regclass(s.orders)
                       AND a.attnum > 0 AND quote_ident(a.attname) = _clock) THEN
