@@ -60,7 +60,7 @@ write_text(FILE *out, const struct finding *finding)
     }
     if (finding->mend != NULL) {
         (void)fputs("      mend: ", out);
-        osw_report_lines(out, finding->mend, 12);
+        (void)osw_report_plain(out, finding->mend);
         (void)fputc('\n', out);
     }
 }

@@ -33,44 +33,22 @@ is_wide_control(const char *text)
            ((unsigned char)text[1] & 0xe0) == 0x80;
 }
 
-/* Write the byte, or the wide control, that text begins with; what follows. */
-static const char *
-write_plain(FILE *out, const char *text)
-{
-    unsigned char c = (unsigned char)*text;
-
-    if (is_wide_control(text)) {
-        (void)fputc('?', out);
-        return text + 2;
-    }
-    (void)fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
-    return text + 1;
-}
-
 int
 osw_report_plain(FILE *out, const char *text)
 {
     int columns = 0;
 
-    while (*text != '\0') {
-        /* The bytes of a character but the first begin with the bits 10. */
-        columns += ((unsigned char)*text & 0xc0) != 0x80 ? 1 : 0;
-        text = write_plain(out, text);
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (is_wide_control(text)) {
+            text++;
+            c = '?';
+        }
+        (void)fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
+        columns += (c & 0xc0) != 0x80 ? 1 : 0;
     }
     return columns;
-}
-
-void
-osw_report_lines(FILE *out, const char *text, int indent)
-{
-    while (*text != '\0') {
-        if (*text == '\n') {
-            (void)fprintf(out, "\n%*s", indent, "");
-            text++;
-        } else {
-            text = write_plain(out, text);
-        }
-    }
 }
 
 static void

@@ -45,7 +45,4 @@ void osw_report_json_string(FILE *out, const char *text);
  */
 int osw_report_plain(FILE *out, const char *text);
 
-/* The same for SQL of several lines: each but the first is indented. */
-void osw_report_lines(FILE *out, const char *text, int indent);
-
 #endif

@@ -148,9 +148,7 @@ BEGIN
            FROM unnest(s.key) WITH ORDINALITY AS u(k, n)),
         -- a predicate over other tables cannot stand in an index
         CASE WHEN s.unpaid ~* '\mselect\M' THEN ''
-             ELSE ' WHERE ' || regexp_replace(s.unpaid, '\mo\.', '', 'g')
-                  -- the line break ends a trailing comment
-                  || CASE WHEN s.unpaid ~ '--' THEN E'\n' ELSE '' END END);
+             ELSE ' WHERE ' || regexp_replace(s.unpaid, '\mo\.', '', 'g') END);
     RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION order_sweep.check_plan IS

@@ -249,17 +249,6 @@ a_terminal_gets_no_control_characters(void **state)
 }
 
 static void
-a_terminal_gets_sql_of_several_lines_as_such(void **state)
-{
-    struct page *p = *state;
-
-    osw_report_lines(p->out, "", 4);
-    assert_string_equal(written(p), "");
-    osw_report_lines(p->out, "a\n AND\tb\n;", 4);
-    assert_string_equal(written(p), "a\n     AND?b\n    ;");
-}
-
-static void
 a_failed_write_shows_in_the_stream(void **state)
 {
     struct osw_report report = full_report();
@@ -289,7 +278,6 @@ main(void)
         REPORT_TEST(json_escapes_an_error_of_the_server),
         REPORT_TEST(json_strings_are_quoted_and_escaped),
         REPORT_TEST(a_terminal_gets_no_control_characters),
-        REPORT_TEST(a_terminal_gets_sql_of_several_lines_as_such),
         REPORT_TEST(a_failed_write_shows_in_the_stream),
     };
 
