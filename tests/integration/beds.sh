@@ -36,7 +36,7 @@ check_bed()
 {
     find_faults
     is 'faults found by check' "$(printf '%s' "$findings" |
-        sed 's/.*"level":"\([^"]*\)".*"item":"\([^"]*\)".*/\1 \2/')" "$mended"
+        sed 's/.*"item":"\([^"]*\)".*/\1/')" "$mended"
     sql -v findings="$findings" -f - <<'SQL'
 SELECT line::json->>'mend'
   FROM string_to_table(nullif(:'findings', ''), E'\n') AS u(line) \gexec

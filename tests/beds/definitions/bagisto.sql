@@ -1,6 +1,6 @@
 -- Bagisto: orders that were placed and never paid.
 --
--- check | fail index | orders has no index on its clock
+-- check | index | orders has no index on its clock
 
 SELECT order_sweep.define(
     sweep  => 'cancel_unpaid',

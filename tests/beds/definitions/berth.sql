@@ -1,6 +1,6 @@
 -- Helsinki berth reservations: offers whose due date has passed.
 --
--- check | fail index | payments_order has no index on its clock
+-- check | index | payments_order has no index on its clock
 -- no mutation | zone | the due dates of the bed lie days away
 
 SELECT order_sweep.define(

@@ -1,6 +1,6 @@
 -- Casdoor: orders without a payment.
 --
--- check | warn index | "order" has no index on its clock
+-- check | index | "order" has no index on its clock
 
 SELECT order_sweep.define(
     sweep  => 'cancel_unpaid',

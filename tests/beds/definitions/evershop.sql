@@ -1,6 +1,6 @@
 -- EverShop: new orders that nobody paid.
 --
--- check | fail index | "order" has no index on its clock
+-- check | index | "order" has no index on its clock
 
 SELECT order_sweep.define(
     sweep  => 'cancel_unpaid',

@@ -1,6 +1,6 @@
 -- Names that need quotes everywhere, and a role with few rights.
 --
--- check | fail index | the table has no index on its clock
+-- check | index | the table has no index on its clock
 -- no mutation | rules | the status says all
 -- no mutation | each | there is nothing to give back
 

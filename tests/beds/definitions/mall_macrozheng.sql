@@ -1,7 +1,7 @@
 -- macrozheng/mall: what placing an order took is given back: locked stock, the
 -- coupon, the points.
 --
--- check | fail index | oms_order has no index on its clock
+-- check | index | oms_order has no index on its clock
 
 SELECT order_sweep.define(
     sweep  => 'close_unpaid',

@@ -1,7 +1,7 @@
 -- Medusa 2: pending orders without a payment. Goods are held by rows, which
 -- are freed, and by the sum of these rows.
 --
--- check | fail index | "order" has no index on its clock
+-- check | index | "order" has no index on its clock
 
 SELECT order_sweep.define(
     sweep  => 'cancel_unpaid',

@@ -1,7 +1,4 @@
 -- Saleor: unconfirmed orders. Each channel has its own window, or none.
---
--- check | warn index | idx_order_created_at
---   holds orders of every status
 
 SELECT order_sweep.define(
     sweep  => 'expire_orders',

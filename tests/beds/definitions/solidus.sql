@@ -1,8 +1,5 @@
 -- Solidus (and Spree up to 4): completed orders with a balance due. Stock moves
 -- by a movement row beside the counter.
---
--- check | warn index | index_spree_orders_on_completed_at
---   holds orders of every status
 
 SELECT order_sweep.define(
     sweep  => 'cancel_unpaid',

@@ -1,6 +1,6 @@
 -- Sylius: four states that move together, stock on hold, coupons.
 --
--- check | fail index | sylius_order has no index on its clock
+-- check | index | sylius_order has no index on its clock
 
 SELECT order_sweep.define(
     sweep  => 'cancel_unpaid',

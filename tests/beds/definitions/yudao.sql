@@ -1,6 +1,6 @@
 -- yudao (ruoyi-vue-pro): times without a zone in local time, one tenant of many.
 --
--- check | fail index | trade_order has no index on its clock
+-- check | index | trade_order has no index on its clock
 
 SELECT order_sweep.define(
     sweep  => 'cancel_unpaid',
