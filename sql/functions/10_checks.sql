@@ -52,8 +52,12 @@ COMMENT ON FUNCTION order_sweep.base_type IS
     'the type under a domain, or the type itself';
 
 CREATE OR REPLACE FUNCTION order_sweep.moment(text)
-RETURNS timestamptz LANGUAGE plpgsql STABLE STRICT
+RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE STRICT
 SET search_path = pg_catalog, pg_temp
+-- All that the meaning of a text depends on: so it may stand in an index.
+SET TimeZone = 'UTC'
+SET DateStyle = 'ISO, MDY'
+SET timezone_abbreviations = 'Default'
 AS $$
 BEGIN
     -- Only what begins with a date: 'tomorrow' and its like are no moments.
@@ -65,8 +69,7 @@ EXCEPTION WHEN data_exception THEN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION order_sweep.moment(text) IS
-    'a text as a moment, NULL for what is none; without a zone it is UTC inside '
-    'of a definition';
+    'a text as a moment, NULL for what is none; without a zone it is UTC';
 
 CREATE OR REPLACE FUNCTION order_sweep.try_body(
     argument text, language text, parameters text[], returns text,

@@ -39,13 +39,13 @@ BEGIN
         FOR argument, statement IN
             SELECT a, format('SELECT FROM %s o WHERE %s', s.orders, w)
               FROM (VALUES
-                ('unpaid', c.unpaid),
+                ('unpaid', s.unpaid, c.unpaid),
                 (CASE WHEN s.deadline IS NULL THEN 'since' ELSE 'deadline' END,
-                 format('%s < NULL::%s', c.clock, s.clock_type)),
-                ('event', format(E'pg_catalog.to_jsonb((%s\n)) IS NOT NULL',
-                                 s.event)),
-                ('paid', format(E'(%s\n)', s.paid))) AS v(a, w)
-             WHERE w IS NOT NULL
+                 c.clock, format('%s < NULL::%s', c.clock, s.clock_type)),
+                ('event', s.event,
+                 format(E'pg_catalog.to_jsonb((%s\n)) IS NOT NULL', s.event)),
+                ('paid', s.paid, format(E'(%s\n)', s.paid))) AS v(a, given, w)
+             WHERE given IS NOT NULL
             UNION ALL
             SELECT format('unless "%s"', key),
                    format(E'SELECT FROM %s o WHERE (%s\n)', s.orders, value)
