@@ -115,9 +115,14 @@ BEGIN
         argument, orders, path, clock, '%s IS NOT NULL');
     -- A view tells the type without running anything; the checks before it
     -- keep the fragment in its place.
-    PERFORM set_config('search_path', path, true);
-    EXECUTE format(E'CREATE VIEW order_sweep.fragment AS SELECT (%s\n) AS clock FROM %s o',
-                   clock, orders);
+    BEGIN
+        PERFORM set_config('search_path', path, true);
+        EXECUTE format(E'CREATE VIEW order_sweep.fragment AS SELECT (%s\n) AS clock FROM %s o',
+                       clock, orders);
+    EXCEPTION WHEN invalid_table_definition THEN
+        PERFORM order_sweep.refuse(argument, 'is more than one value',
+            'Write one expression.');
+    END;
     PERFORM set_config('search_path', 'pg_catalog, pg_temp', true);
     SELECT format_type(order_sweep.base_type(a.atttypid), -1) INTO _type
       FROM pg_attribute a
