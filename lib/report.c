@@ -39,6 +39,20 @@ osw_report_plain(FILE *out, const char *text)
     return columns;
 }
 
+void
+osw_report_lines(FILE *out, const char *text, int indent)
+{
+    for (; *text != '\0'; text++) {
+        if (*text == '\n') {
+            (void)fprintf(out, "\n%*s", indent, "");
+        } else {
+            const char one[] = {*text, '\0'};
+
+            (void)osw_report_plain(out, one);
+        }
+    }
+}
+
 static void
 write_json(FILE *out, const struct osw_report *report)
 {

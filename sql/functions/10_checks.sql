@@ -189,19 +189,15 @@ COMMENT ON FUNCTION order_sweep.check_each IS
     'refuse what is not one statement over the key columns $1..; true if it '
     'returns rows';
 
-CREATE OR REPLACE FUNCTION order_sweep.check_path(path text[])
-RETURNS void LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION order_sweep.open_schemas(path text[])
+RETURNS TABLE (schema name, grantee text) LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    _open record;
-BEGIN
     -- Whoever may create in a schema of the path can put an operator there
     -- that the generated functions would run with their owner's rights.
-    SELECT n.nspname AS schema,
+    SELECT n.nspname,
            CASE a.grantee WHEN 0 THEN 'PUBLIC'
-                ELSE quote_ident(pg_get_userbyid(a.grantee)) END AS grantee
-      INTO _open
+                ELSE quote_ident(pg_get_userbyid(a.grantee)) END
       FROM pg_namespace n,
            aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
            LEFT JOIN pg_roles r ON r.oid = a.grantee
@@ -209,7 +205,19 @@ BEGIN
        AND a.privilege_type = 'CREATE'
        AND a.grantee <> n.nspowner
        AND r.rolsuper IS NOT TRUE
-     LIMIT 1;
+$$;
+COMMENT ON FUNCTION order_sweep.open_schemas IS
+    'the schemas of a search path in which others than its owner may create, '
+    'and who';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_path(path text[])
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _open record;
+BEGIN
+    SELECT * INTO _open FROM order_sweep.open_schemas(path) LIMIT 1;
     IF FOUND THEN
         PERFORM order_sweep.refuse('search_path',
             format('%s may create in schema %I and so change what the '

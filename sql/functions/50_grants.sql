@@ -103,5 +103,3 @@ END $$;
 COMMENT ON FUNCTION order_sweep.grant_define_to IS
     'let a role that is not the schema''s owner define sweeps, and own the '
     'generated functions (run_as)';
-
-REVOKE ALL ON ALL FUNCTIONS IN SCHEMA order_sweep FROM PUBLIC;
