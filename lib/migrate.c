@@ -9,6 +9,23 @@
 /* A migration takes the time it takes: no limit but the operator's. */
 static const struct osw_probe_limits no_limits = {0, 0, false};
 
+/* Set the exit code; the hints that go with it are for a run. */
+static bool
+failed(struct osw_error *error)
+{
+    struct osw_error classified = *error;
+
+    osw_fault_classify(&classified);
+    error->exit = classified.exit;
+    return false;
+}
+
+static bool
+script(struct osw_pg *pg, const char *text, struct osw_error *error)
+{
+    return osw_pg_script(pg, text, error) ? true : failed(error);
+}
+
 static bool
 ask(struct osw_pg *pg,
     const char *text,
@@ -17,11 +34,9 @@ ask(struct osw_pg *pg,
 {
     const struct osw_pg_statement statement = {NULL, text, 0};
 
-    if (!osw_pg_query(pg, &statement, NULL, 1, INT64_MAX, answer, error)) {
-        osw_fault_classify(error);
-        return false;
-    }
-    return true;
+    return osw_pg_query(pg, &statement, NULL, 1, INT64_MAX, answer, error)
+               ? true
+               : failed(error);
 }
 
 static bool
@@ -48,7 +63,7 @@ begin(struct osw_pg *pg, int *version, struct osw_error *error)
     bool exists = false;
 
     if (!osw_probe_set_session(pg, &no_limits, INT64_MAX, error) ||
-        !osw_pg_script(pg, "BEGIN", error) ||
+        !script(pg, "BEGIN", error) ||
         !ask(pg, osw_sql_migrate_lock, &answer, error)) {
         return false;
     }
@@ -69,10 +84,9 @@ apply(struct osw_pg *pg,
 {
     struct osw_error cause = OSW_ERROR_INIT;
 
-    if (osw_pg_script(pg, file->text, &cause)) {
+    if (script(pg, file->text, &cause)) {
         return true;
     }
-    osw_fault_classify(&cause);
     *error = cause;
     osw_error_set(error, cause.exit, "%s: %s", file->name, cause.message);
     return cause.hint[0] == '\0' ? false
@@ -102,7 +116,7 @@ osw_migrate(struct osw_pg *pg,
         }
     }
     return ask_number(pg, osw_sql_regenerate, &result->regenerated, error) &&
-           osw_pg_script(pg, "COMMIT", error);
+           script(pg, "COMMIT", error);
 }
 
 void

@@ -25,6 +25,14 @@ osw_report_json_string(FILE *out, const char *text)
     (void)fputc('"', out);
 }
 
+/* The controls beyond ASCII, U+0080 to U+009F, are two bytes in UTF-8. */
+static bool
+is_wide_control(const char *text)
+{
+    return (unsigned char)text[0] == 0xc2 &&
+           ((unsigned char)text[1] & 0xe0) == 0x80;
+}
+
 int
 osw_report_plain(FILE *out, const char *text)
 {
@@ -33,6 +41,10 @@ osw_report_plain(FILE *out, const char *text)
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
 
+        if (is_wide_control(text)) {
+            text++;
+            c = '?';
+        }
         (void)fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
         columns += (c & 0xc0) != 0x80 ? 1 : 0;
     }

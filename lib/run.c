@@ -765,7 +765,6 @@ osw_run_migrate(const struct osw_options *options, FILE *out)
     prepare(&run, options, osw_clock_now_ms(), out);
     if (open_database(&run, true)) {
         if (!osw_migrate(run.pg, &result, &error)) {
-            osw_fault_classify(&error);
             fail(&run, NULL, &error);
         } else if (run.format != OSW_REPORT_NONE) {
             (void)fprintf(out,

@@ -69,6 +69,14 @@ is_control(char c)
     return byte < 0x20 || byte == 0x7f;
 }
 
+/* The controls beyond ASCII, U+0080 to U+009F, are two bytes in UTF-8. */
+static bool
+is_wide_control(const char *text)
+{
+    return (unsigned char)text[0] == 0xc2U &&
+           ((unsigned char)text[1] & 0xe0U) == 0x80U;
+}
+
 /* The longest length up to limit at which no UTF-8 character is cut. */
 static size_t
 whole_characters(const char *text, size_t limit)
@@ -98,8 +106,13 @@ osw_one_line(char *field, size_t size, const char *text)
         length = whole_characters(text, size - (cut ? sizeof dots : 1));
     }
     for (size_t i = 0; i < length; i++) {
+        bool wide = i + 1 < length && is_wide_control(text + i);
+
         field[i] = text[i];
-        if (is_control(field[i])) {
+        if (wide) {
+            field[i++] = ' ';
+        }
+        if (wide || is_control(field[i])) {
             field[i] = ' ';
         }
     }

@@ -167,6 +167,26 @@ take_answer(struct osw_stream *stream, struct osw_sweep_event *event)
     }
 }
 
+/*
+ * Wait; once cancelled, see that nothing more is executed.  A cancel ends one
+ * statement only, and the orders sent behind it come to their turn: each needs
+ * its own, unless its answer is already there.  Bookings are short, and wanted.
+ */
+static enum osw_pg_event
+wait_or_cancel(struct osw_stream *stream, int64_t deadline_ms)
+{
+    if (stream->cancelling && stream->expected_count > 0 &&
+        stream->expected[stream->expected_first] != OSW_SWEEP_EVENT_RECORDED) {
+        enum osw_pg_event event = osw_pg_wait(stream->pg, 0, &stream->answer);
+
+        if (event != OSW_PG_TIMED_OUT) {
+            return event;
+        }
+        osw_pg_cancel(stream->pg);
+    }
+    return osw_pg_wait(stream->pg, deadline_ms, &stream->answer);
+}
+
 static void
 wait_for_answer(void *context,
                 int64_t deadline_ms,
@@ -181,7 +201,7 @@ wait_for_answer(void *context,
         return;
     }
     osw_pg_answer_clear(&stream->answer);
-    switch (osw_pg_wait(stream->pg, deadline_ms, &stream->answer)) {
+    switch (wait_or_cancel(stream, deadline_ms)) {
     case OSW_PG_ANSWERED:
         take_answer(stream, event);
         break;
@@ -202,9 +222,9 @@ wait_for_answer(void *context,
 static void
 cancel(void *context)
 {
-    const struct osw_stream *stream = context;
+    struct osw_stream *stream = context;
 
-    osw_pg_cancel(stream->pg);
+    stream->cancelling = true; /* the next wait does it */
 }
 
 static int

@@ -19,6 +19,7 @@ struct osw_stream {
     int expected_first;
     int expected_count;
     int expected_size;
+    bool cancelling;             /* none of them is to be executed */
     int64_t told_ms;             /* the last deadline that was told as passed */
     struct osw_pg_answer answer; /* the last one; event texts point into it */
 };

@@ -91,7 +91,7 @@ struct osw_sweep_ops {
     void (*wait)(void *context,
                  int64_t deadline_ms,
                  struct osw_sweep_event *event);
-    /* Have the server cancel what it executes. */
+    /* Have the server cancel what it executes, and the orders behind it. */
     void (*cancel)(void *context);
     /* How many stop signals have come. */
     int (*interrupts)(void *context);

@@ -3,8 +3,10 @@
  * is over.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "command_line.h"
@@ -16,6 +18,24 @@
 #ifndef OSW_VERSION
 #error "OSW_VERSION must be defined by the build"
 #endif
+
+/*
+ * Whoever closed one of the standard streams would else find the connection
+ * to the server in its place, and the report in the connection.  Opened for
+ * the wrong direction: a report to a closed stdout must fail.
+ */
+static bool
+hold_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        int mode = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+
+        if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", mode) != fd) {
+            return false;
+        }
+    }
+    return true;
+}
 
 /* Questions about the program itself; true if one was answered. */
 static bool
@@ -74,6 +94,9 @@ main(int argc, char **argv)
     struct osw_error error = OSW_ERROR_INIT;
     enum osw_exit exit = OSW_EXIT_OK;
 
+    if (!hold_standard_streams()) {
+        return (int)OSW_EXIT_INTERNAL;
+    }
     if (!osw_options_parse(argc, argv, &options, &error)) {
         osw_log_error(&error);
         return (int)error.exit;

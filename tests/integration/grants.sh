@@ -6,8 +6,8 @@ set -euo pipefail
 
 # shellcheck source=tests/support/db.sh
 . "$ORDER_SWEEP_SOURCE/tests/support/db.sh"
-# shellcheck source=tests/support/shop.sh
-. "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
+# shellcheck source=tests/support/steps.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/steps.sh"
 
 owner=osw_owner_$$
 cron=osw_cron_$$
@@ -56,8 +56,25 @@ runs 78 -U "$nobody"
 is 'message to nobody' "$err" 'order-sweep: permission denied for schema order_sweep; let the owner of schema order_sweep SELECT order_sweep.grant_to(role)'
 is 'the reader has swept nothing' "$(fingerprint)" "$before"
 
+# --- Row security -------------------------------------------------------------
+
+# Rows that a policy hides from the owner raise: they are not passed silently.
+order=$(place '31 minutes')
+before=$(fingerprint)
+change 'ALTER TABLE shop.orders ENABLE ROW LEVEL SECURITY'
+change 'ALTER TABLE shop.orders FORCE ROW LEVEL SECURITY'
+is 'cancel of what a policy hides' "$(cancel "$order" | head -n 1)" \
+    '42501: query would be affected by row-level security policy for table "orders"'
+runs 78 -U "$cron" --sweep=cancel_unpaid
+change 'ALTER TABLE shop.orders NO FORCE ROW LEVEL SECURITY'
+change 'ALTER TABLE shop.orders DISABLE ROW LEVEL SECURITY'
+is 'nothing changed' "$(fingerprint)" "$before"
+runs 0 -U "$cron"
+is 'swept without the policy' "$(status "$order")" 3
+
 # --- It can do nothing else --------------------------------------------------
 
+order=$(place '31 minutes')
 young=$(place '29 minutes')
 paid=$(place '31 minutes')
 change "SELECT FROM shop.pay_order($paid, 10)"

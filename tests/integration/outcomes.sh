@@ -5,8 +5,8 @@ set -euo pipefail
 
 # shellcheck source=tests/support/db.sh
 . "$ORDER_SWEEP_SOURCE/tests/support/db.sh"
-# shellcheck source=tests/support/shop.sh
-. "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
+# shellcheck source=tests/support/steps.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/steps.sh"
 
 new_shop outcomes
 
@@ -73,6 +73,46 @@ change "SELECT FROM shop.pay_order($order, 1)"
 # The bound counts from the deadline on.
 order=$(place '30 days 29 minutes')
 is 'cancel just within max_age' "$(cancel "$order")" swept
+
+# --- The batch ----------------------------------------------------------------
+
+# Oldest first and by key, page by page behind the last row, no more than asked
+# for; without those that are kept, paid, young or closed.
+late=$(place '40 minutes')
+twin1=$(place '50 minutes')
+twin2=$(place '50 minutes')
+oldest=$(place '60 minutes')
+change "UPDATE shop.orders SET created = (SELECT created FROM shop.orders
+    WHERE id = $twin1) WHERE id = $twin2"
+old=$(place '31 days')
+kept=$(place '45 minutes')
+change "INSERT INTO shop.payment (order_id, amount) VALUES ($kept, 1)"
+# Paid as the status alone says.
+change "UPDATE shop.orders SET order_status = 2
+    WHERE id = $(place '46 minutes')"
+# batch CURSOR LIMIT: the keys; CURSOR is an order.
+batch()
+{
+    ask "SELECT string_agg(k1::text, ' ' ORDER BY number)
+           FROM order_sweep.cancel_unpaid_batch(NULL, (SELECT created
+                    FROM shop.orders WHERE id = $1), $1, $2)
+                WITH ORDINALITY AS b (since, k1, number)"
+}
+is 'first page' "$(batch 0 2)" "$oldest $twin1"
+is 'second page' "$(batch "$twin1" 2)" "$twin2 $late"
+is 'third page' "$(batch "$late" 2)" ''
+is 'all in one page' "$(batch 0 10)" "$oldest $twin1 $twin2 $late"
+is 'newest' "$(ask "SELECT string_agg(k1::text, ' ' ORDER BY number)
+    FROM order_sweep.cancel_unpaid_newest(NULL, 3)
+         WITH ORDINALITY AS b (since, k1, number)")" "$late $twin2 $twin1"
+is 'due, with those that are kept' "$(ask "SELECT string_agg(order_key || state,
+    ' ' ORDER BY deadline, order_key)
+    FROM order_sweep.cancel_unpaid_due(NULL)")" "[$old]keep: too old \
+[$oldest]sweep [$twin1]sweep [$twin2]sweep [$kept]keep: payment received \
+[$late]sweep"
+change "SELECT shop.pay_order(id, 1) FROM shop.orders
+    WHERE id IN ($late, $twin1, $twin2, $oldest, $old, $kept)"
+is 'paid' "$(batch 0 10)" ''
 
 # --- changed, gone -----------------------------------------------------------
 

@@ -5,8 +5,8 @@ set -euo pipefail
 
 # shellcheck source=tests/support/db.sh
 . "$ORDER_SWEEP_SOURCE/tests/support/db.sh"
-# shellcheck source=tests/support/shop.sh
-. "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
+# shellcheck source=tests/support/steps.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/steps.sh"
 
 new_shop refusals
 
@@ -158,7 +158,7 @@ leaves()
 {
     local fragment said
     while IFS= read -r fragment; do
-        said=$(ask "SELECT testing.try('$1', $(printf "$2" "$fragment"))")
+        said=$(ask "SELECT testing.try('$1', ${2%%%s*}$fragment${2#*%s})")
         case $said in
         "22023 ${3:-$1}: "*"/ $mend") checks=$((checks + 1)) ;;
         *) fail "$1 => $fragment"$'\n'"  got: $said" ;;
@@ -301,7 +301,7 @@ passes()
     local fragment said
     while IFS= read -r fragment; do
         said=$(ask "BEGIN; SELECT testing.try('$1',
-            $(printf "$2" "$fragment")); ROLLBACK" | tail -n 1)
+            ${2%%%s*}$fragment${2#*%s}); ROLLBACK" | tail -n 1)
         is "$1 => $fragment" "$said" passed
     done
 }

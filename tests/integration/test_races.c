@@ -470,8 +470,9 @@ test_deadlock_in_program(void **state)
 #define scene_test(f)                                                          \
     cmocka_unit_test_setup_teardown(f, open_scene, close_scene)
 
+/* With an argument, only the tests whose names match it. */
 int
-main(void)
+main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         scene_test(test_payer_updates_first),
@@ -491,5 +492,8 @@ main(void)
         scene_test(test_deadlock_in_program),
     };
 
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
+    }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

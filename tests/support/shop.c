@@ -50,17 +50,17 @@ osw_test_shop_open(struct osw_test_shop *shop, const char *name)
     }
     shop->conn = osw_test_db_connect(shop->conninfo);
     osw_test_db_exec(shop->conn, "SET client_min_messages = warning");
-    if (mutation != NULL) {
-        osw_test_db_file(shop->conn, mutation);
-    }
     osw_test_db_file(shop->conn, "sql/sample/shop.sql");
     osw_test_db_file(shop->conn, "sql/sample/definition.sql");
-    osw_test_db_file(shop->conn, "tests/support/fingerprint.sql");
+    osw_test_db_file(shop->conn, "tests/support/testing.sql");
     osw_test_db_exec(
         shop->conn,
         "INSERT INTO shop.goods (id, name, price, offered, stock) "
         "SELECT id, 'Goods', 10, 1000, 1000 FROM generate_series(1, 9) AS id;"
         "CREATE SEQUENCE shop.buyer");
+    if (mutation != NULL) {
+        osw_test_db_exec(shop->conn, mutation);
+    }
 }
 
 void
@@ -101,22 +101,18 @@ osw_test_shop_mutate(struct osw_test_shop *shop,
                      const char *to)
 {
     const char *values[] = {function, from, to};
-    PGresult *result = PQexecParams(
-        shop->conn,
-        "SELECT replace(f, $2, $3) FROM pg_proc, pg_get_functiondef(oid) AS f "
-        "WHERE pronamespace = 'order_sweep'::regnamespace AND proname = $1 "
-        "AND strpos(f, $2) > 0",
-        3,
-        NULL,
-        values,
-        NULL,
-        NULL,
-        0);
+    PGresult *result = PQexecParams(shop->conn,
+                                    "SELECT testing.mutate($1, $2, $3)",
+                                    3,
+                                    NULL,
+                                    values,
+                                    NULL,
+                                    NULL,
+                                    0);
 
-    if (PQntuples(result) != 1) {
-        errx(1, "%s does not hold: %s", function, from);
+    if (PQresultStatus(result) != PGRES_TUPLES_OK) {
+        errx(1, "%s", PQresultErrorMessage(result));
     }
-    osw_test_db_exec(shop->conn, PQgetvalue(result, 0, 0));
     PQclear(result);
 }
 

@@ -11,8 +11,8 @@
 #include <sys/types.h>
 
 /*
- * An empty database with schema order_sweep and the sample shop: its goods 1
- * to 9 (1000 pieces each), its definition, and testing.fingerprint().
+ * A database with schema order_sweep and the sample shop: its goods 1
+ * to 9 (1000 pieces each), its definition, and tests/support/testing.sql.
  */
 struct osw_test_shop {
     char *conninfo;

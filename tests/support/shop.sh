@@ -1,228 +1,316 @@
 # shellcheck shell=bash
-# Sourced by test scripts, after db.sh: the sample shop under order-sweep, and
-# the words that the tests are written in.
+# Sourced by test scripts in bash: the sample shop in a database of its own,
+# runs of the program in it, and checks.  The first check that fails ends the
+# script.
 #
-#     new_shop NAME [OWNER]
-#                          an empty database with schema order_sweep, the sample
-#                          shop with goods 1 to 9, and its definition; all of it
-#                          belongs to OWNER, a role made and dropped for it
-#     ask SQL              what the SQL says, rows or errors, each line's end
-#                          kept; in a session that stays, so it is quick
-#     change SQL           runs it there; an error fails the test
-#     place AGE [LINES]    places an order that long ago ('31 minutes'), prints
-#                          its number; LINES as shop.place_order takes them
-#     cancel ORDER [WINDOW [RUN]]
-#                          what cancel_unpaid_cancel says of it, or the SQLSTATE
-#                          and the message that it raised
-#     fingerprint          a hash of all that a sweep may change, and of all
-#                          definitions: equal means that nothing was changed
-#     raised SQL [ARGUMENT...]
-#                          the SQLSTATE and the message that the SQL raised, in
-#                          a session of its own; ARGUMENTs are psql's
-#     is WHAT GOT WANTED   compares; a difference fails the test in the end
-#     invariants [WHEN]    tests/support/invariants.sql must find nothing
-#     runs CODE [ARGUMENT...]
-#                          runs order-sweep, whose exit code must be CODE; its
-#                          output is in $out, its messages in $err
-#     hold SQL             runs the SQL in a second session that stays
-#     let_go [SQL]         runs the SQL in it, such as COMMIT, and ends it
-#     finish               ends the script: 1 if anything failed
+# The shop
+#     new_shop NAME [ORDERS [GOODS]]  a new database with schema, shop and
+#                                     definition (1000 orders, 50 goods)
+#     slow_orders SECONDS             each order takes so long
+#     place N AGE [GOODS]             N more orders of one piece, as old as AGE,
+#                                     of these goods (default 1), for new buyers
+#     invariants                      shop and books agree
+#     own_server                      from here on a server of the script's own,
+#                                     that is durable;
+#     own_stop MODE; own_start        stopped, started again
 #
-# ORDER_SWEEP_TEST_MUTATION may name a file of SQL that is run on a new schema:
-# a guard taken away, which must make the test fail.
+# The program
+#     run STATUS [ARGUMENT...]        runs it; it must end so; the files $out
+#                                     and $err hold what it wrote
+#     start [ARGUMENT...]             runs it in the background, as $pid
+#     finish STATUS [PID]             waits for the end of $pid; then $out and
+#                                     $err are what it wrote
+#
+# Checks
+#     says TEXT; says_like PATTERN    $err is one line, and which
+#     silent                          $out and $err are empty
+#     is WHAT WANTED ACTUAL           two texts are the same
+#     value WANTED SQL                a query gives this value
+#     dump FILE; unchanged FILE       the whole database; it is the same still
+#     wait_until SQL                  waits till the condition holds
+#
+# Gates: a run stops at a gate that is closed, until it is opened.
+#     gate_orders                     one before each order, named by its id
+#     gate_table TABLE EVENT [NAME]   one before each row of the bookkeeping,
+#                                     such as: gate_table run INSERT; its name
+#                                     is the table's unless given
+#     close_gate NAME; open_gates
+#     wait_at_gate; wait_at_gates N   until one or N sessions stand at one
 
 support=$ORDER_SWEEP_SOURCE/tests/support
-# Debian's psql is a script that looks for the real one; this goes there at once.
-# shellcheck source=tests/support/cluster.sh
-. "$support/cluster.sh"
-PATH=$(cluster_bindir):$PATH
-superuser=$PGUSER
-roles=
-failures=0
-checks=0
+sample=$ORDER_SWEEP_SOURCE/sql/sample
+out=$ORDER_SWEEP_TMP/out
+err=$ORDER_SWEEP_TMP/err
+started=()
 
-fail()
-{
-    printf '%s: %s\n' "${0##*/}" "$*" >&2
-    failures=$((failures + 1))
-}
+# shellcheck source=tests/support/db.sh
+. "$support/db.sh"
 
-finish()
-{
-    if [ "$failures" != 0 ] || [ "$checks" = 0 ]; then
-        printf '%s: %s of %s checks failed\n' "${0##*/}" "$failures" \
-            "$checks" >&2
-        exit 1
-    fi
-    printf '%s: ok, %s checks\n' "${0##*/}" "$checks"
-    exit 0
-}
+# With set -e a command that fails ends the script: say where.
+set -E
+trap 'echo "$(basename "$0" .sh): line $LINENO: failed: $BASH_COMMAND" >&2' ERR
 
-is()
+die()
 {
-    checks=$((checks + 1))
-    if [ "$2" != "$3" ]; then
-        fail "$1"$'\n'"  got:    $2"$'\n'"  wanted: $3"
-    fi
-}
-
-# Open a session of psql that reads from descriptor $2 and writes to $3, of
-# name $1.  Not a coprocess: its descriptors would be closed in $(...).
-open_session()
-{
-    rm -f "$scratch/$1.in" "$scratch/$1.out"
-    mkfifo "$scratch/$1.in" "$scratch/$1.out"
-    psql -X -q -A -t -v VERBOSITY=verbose <"$scratch/$1.in" \
-        >"$scratch/$1.out" 2>&1 5>&- 6<&- 7>&- 8<&- &
-    eval "exec $2>\"$scratch/$1.in\" $3<\"$scratch/$1.out\""
-}
-
-# Have the session behind descriptors $1 and $2 run SQL, print what it says.
-converse()
-{
-    local line said=
-    printf '%s\n;\n\\echo ~end~\n' "$3" >&"$1"
-    # Never without end: an open quote in the SQL would keep psql waiting.
-    while :; do
-        IFS= read -r -t 60 -u "$2" line || {
-            printf 'no answer to: %s\n' "$3"
-            return
-        }
-        if [ "$line" = '~end~' ]; then
-            break
+    trap - ERR
+    echo "$(basename "$0" .sh): line ${BASH_LINENO[-2]}: $*" >&2
+    for file in "$out" "$err"; do
+        if [ -s "$file" ]; then
+            echo "--- std$(basename "$file"):" >&2
+            head -n 20 "$file" >&2
         fi
-        case $line in
-        'LOCATION: '* | 'CONTEXT: '*) ;;
-        *) said+=$line$'\n' ;;
-        esac
     done
-    printf '%s' "$said"
+    exit 1
 }
 
-ask()
-{
-    converse 7 8 "$1"
-}
-
-change()
-{
-    local said
-    said=$(ask "$1")
-    case $said in
-    *ERROR:*) fail "$1"$'\n'"$said" ;;
-    esac
-}
-
-# A role that may log in, dropped when the script ends.
-new_role()
-{
-    sql -U "$superuser" -d postgres -c "CREATE ROLE $1 LOGIN"
-    roles="$roles $1"
-}
+# --- The shop ----------------------------------------------------------------
 
 new_shop()
 {
-    export PGOPTIONS=--client-min-messages=warning
     new_db "$1"
-    # As servers from 15 on have it.
-    sql -c 'REVOKE CREATE ON SCHEMA public FROM PUBLIC'
-    if [ -n "${2:-}" ]; then
-        new_role "$2"
-        sql -c "ALTER DATABASE $PGDATABASE OWNER TO $2"
-        PGUSER=$2
-    fi
-    "$ORDER_SWEEP_BIN" migrate
-    if [ -n "${ORDER_SWEEP_TEST_MUTATION:-}" ]; then
-        sql -f "$ORDER_SWEEP_TEST_MUTATION"
-    fi
-    sql -f "$ORDER_SWEEP_SOURCE/sql/sample/shop.sql" >/dev/null
-    sql -f "$ORDER_SWEEP_SOURCE/sql/sample/definition.sql" >/dev/null
-    sql -f - <<'SQL'
-INSERT INTO shop.goods (id, name, price, offered, stock)
-SELECT id, 'Goods ' || id, 10, 1000, 1000 FROM generate_series(1, 9) AS id;
-CREATE SEQUENCE shop.buyer;
-SQL
-    sql -f "$support/fingerprint.sql"
-    open_session ask 7 8
+    run 0 migrate
+    sql -o /dev/null -f "$sample/shop.sql"
+    sql -o /dev/null -v orders="${2:-1000}" -v goods="${3:-50}" \
+        -f "$sample/data.sql"
+    sql -o /dev/null -f "$sample/definition.sql"
 }
 
 place()
 {
-    local one='[{"goods_id": 1, "quantity": 1}]'
-    ask "SELECT shop.place_order(nextval('shop.buyer'), '${2:-$one}',
-        floor(extract(epoch FROM now() - interval '$1'))::bigint)"
+    sql -o /dev/null -v n="$1" -v age="$2" -v goods="${3:-1}" <<'SQL'
+INSERT INTO shop.goods AS g (id, name, price, offered, stock)
+VALUES (:goods, 'Goods', 1, :n, :n)
+ON CONFLICT (id) DO UPDATE SET offered = g.offered + :n, stock = g.stock + :n;
+SELECT count(shop.place_order(
+           b.last + i,
+           jsonb_build_array(
+               jsonb_build_object('goods_id', :goods, 'quantity', 1)),
+           floor(extract(epoch FROM now() - :'age'::interval))::bigint))
+  FROM (SELECT coalesce(max(buyer_id), 0) AS last FROM shop.orders) b,
+       generate_series(1, :n) i;
+SQL
 }
 
-raised()
+slow_orders()
 {
-    local said
-    if said=$(sql -v VERBOSITY=verbose "${@:2}" -c "$1" 2>&1); then
-        printf 'nothing: %s\n' "$said"
-    else
-        printf '%s\n' "$said" | sed -n 's/^.*ERROR:  //p'
-    fi
+    sql <<SQL
+CREATE OR REPLACE FUNCTION shop.be_slow() RETURNS trigger LANGUAGE plpgsql
+AS 'BEGIN PERFORM pg_sleep($1); RETURN NEW; END';
+CREATE TRIGGER slow BEFORE UPDATE ON shop.orders FOR EACH ROW
+EXECUTE FUNCTION shop.be_slow();
+SQL
 }
 
-cancel()
+# The last run as its row has it.
+last_run()
 {
-    ask "SELECT order_sweep.cancel_unpaid_cancel(${1:-NULL}, ${2:-NULL},
-        ${3:-0})" | sed -n 's/^ERROR:  //; 1p'
-}
-
-fingerprint()
-{
-    ask 'SELECT testing.fingerprint()'
+    sql -c "SELECT concat_ws(' ', stopped, swept, kept, locked, changed, gone,
+                             failed, unknown, rest)
+              FROM order_sweep.run ORDER BY id DESC LIMIT 1"
 }
 
 invariants()
 {
-    is "invariants ${1:-}" "$(sql -f "$support/invariants.sql" 2>&1)" ''
+    # A session that has just ended may still be listed.
+    wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
+        WHERE datname = current_database()
+          AND application_name = 'order-sweep')"
+    sql -f "$support/invariants.sql" \
+        >"$ORDER_SWEEP_TMP/broken"
+    if [ -s "$ORDER_SWEEP_TMP/broken" ]; then
+        die "$(cat "$ORDER_SWEEP_TMP/broken")"
+    fi
 }
 
-runs()
+own_server()
 {
-    local code=0
-    # shellcheck disable=SC2034  # used by whoever sources this
-    out=$("$ORDER_SWEEP_BIN" "${@:2}" 2>"$scratch/err" </dev/null) || code=$?
-    err=$(cat "$scratch/err")
-    is "exit code of order-sweep ${*:2} (${err:-no message})" "$code" "$1"
+    # shellcheck source=tests/support/cluster.sh
+    . "$support/cluster.sh"
+    trap cluster_stop EXIT
+    cluster_start keep
 }
 
-hold()
+own_stop()
 {
-    open_session hold 5 6
-    hold_process=$!
-    converse 5 6 "$1"
+    cluster_as_server "$(cluster_bindir)/pg_ctl" -D "$cluster_dir/data" \
+        -m "$1" -w stop >/dev/null
 }
 
-let_go()
+own_start()
 {
-    converse 5 6 "${1:-}"
-    exec 5>&- 6<&-
-    wait "$hold_process"
+    cluster_as_server "$(cluster_bindir)/pg_ctl" -D "$cluster_dir/data" \
+        -l "$cluster_dir/run/server.log" -w -t 60 start >/dev/null
 }
 
-# Waits until a condition of the database holds: an SQL that says true.
-until_true()
+# --- The program -------------------------------------------------------------
+
+run()
 {
-    local start=$SECONDS
-    while [ "$(ask "$1")" != t ]; do
-        if [ $((SECONDS - start)) -gt 60 ]; then
-            fail "waited in vain for: $1"
-            return
+    local wanted=$1 status=0
+    shift
+    "$ORDER_SWEEP_BIN" "$@" >"$out" 2>"$err" </dev/null || status=$?
+    if [ "$status" != "$wanted" ]; then
+        die "order-sweep $* ended with $status, not $wanted"
+    fi
+}
+
+start()
+{
+    local files=$ORDER_SWEEP_TMP/started.$((${#started[@]} + 1))
+    # A job in the background ignores INT unless told otherwise.
+    env --default-signal=INT "$ORDER_SWEEP_BIN" "$@" >"$files.out" \
+        2>"$files.err" </dev/null &
+    pid=$!
+    started[pid]=$files
+}
+
+finish()
+{
+    local files=${started[${2:-$pid}]} status=0
+    # Without the shell's own word on a run that was killed.
+    { wait "${2:-$pid}" || status=$?; } 2>/dev/null
+    cp "$files.out" "$out"
+    cp "$files.err" "$err"
+    if [ "$status" != "$1" ]; then
+        die "the run ended with $status, not $1"
+    fi
+}
+
+# --- Checks ------------------------------------------------------------------
+
+is()
+{
+    if [ "$2" != "$3" ]; then
+        die "$1: \"$3\", not \"$2\""
+    fi
+}
+
+one_line()
+{
+    if [ "$(wc -l <"$err")" != 1 ]; then
+        die "stderr is not one line"
+    fi
+    if [ -s "$out" ]; then
+        die "stdout is not empty"
+    fi
+}
+
+says()
+{
+    one_line
+    is stderr "order-sweep: $1" "$(cat "$err")"
+}
+
+says_like()
+{
+    one_line
+    # shellcheck disable=SC2254  # a pattern
+    case $(cat "$err") in
+    "order-sweep: "$1) ;;
+    *) die "stderr is not like: $1" ;;
+    esac
+}
+
+silent()
+{
+    if [ -s "$out" ] || [ -s "$err" ]; then
+        die "not silent"
+    fi
+}
+
+value()
+{
+    is "$2" "$1" "$(sql -c "$2")"
+}
+
+dump()
+{
+    # Sorted, for an update that changes nothing moves a row all the same.
+    # Newer versions of pg_dump write a key of their own making.
+    pg_dump | grep -v -E '^\\(un)?restrict ' | LC_ALL=C sort >"$1"
+}
+
+unchanged()
+{
+    dump "$ORDER_SWEEP_TMP/after"
+    if ! diff "$1" "$ORDER_SWEEP_TMP/after" >"$ORDER_SWEEP_TMP/diff"; then
+        die "the database changed: $(head -n 20 "$ORDER_SWEEP_TMP/diff")"
+    fi
+}
+
+wait_until()
+{
+    local tries=600
+    while [ "$(sql -c "SELECT $1")" != t ]; do
+        tries=$((tries - 1))
+        if [ "$tries" = 0 ]; then
+            die "waited in vain until $1"
         fi
+        sleep 0.05
     done
 }
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/order-sweep-shop.XXXXXX")
-tidy_up()
+# --- Gates -------------------------------------------------------------------
+
+make_gate()
 {
-    exec 7>&- 8<&- 5>&- 6<&-
-    PGUSER=$superuser
-    drop_dbs
-    for role in $roles; do
-        sql -d postgres -c "DROP ROLE $role"
-    done
-    rm -rf "$scratch"
+    sql -c 'SET client_min_messages = warning' -f - <<'SQL'
+CREATE SCHEMA IF NOT EXISTS gate;
+CREATE TABLE IF NOT EXISTS gate.closed (name text);
+CREATE OR REPLACE FUNCTION gate.pass() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    _name text := TG_ARGV[0];
+BEGIN
+    IF _name IS NULL THEN
+        _name := NEW.id::text;
+    END IF;
+    WHILE EXISTS (SELECT FROM gate.closed c WHERE c.name = _name) LOOP
+        PERFORM pg_sleep(0.01);
+    END LOOP;
+    RETURN NEW;
+END $$;
+SQL
 }
-trap tidy_up EXIT
+
+gate_orders()
+{
+    make_gate
+    sql -c 'CREATE TRIGGER gate BEFORE UPDATE ON shop.orders FOR EACH ROW
+            EXECUTE FUNCTION gate.pass()'
+}
+
+gate_table()
+{
+    make_gate
+    sql -c "CREATE TRIGGER ${3:-gate} BEFORE $2 ON order_sweep.$1 FOR EACH ROW
+            EXECUTE FUNCTION gate.pass('${3:-$1}')"
+}
+
+close_gate()
+{
+    sql -c "INSERT INTO gate.closed VALUES ('$1')"
+}
+
+open_gates()
+{
+    sql -c 'DELETE FROM gate.closed'
+}
+
+wait_at_gate()
+{
+    wait_at_gates 1
+}
+
+wait_at_gates()
+{
+    wait_until "(SELECT count(*) = $1 FROM pg_stat_activity
+        WHERE datname = current_database()
+          AND application_name = 'order-sweep' AND wait_event = 'PgSleep')"
+}
+
+# The id of the due order that is swept as the n-th.
+due_order()
+{
+    sql -c "SELECT id FROM shop.orders WHERE order_status = 1
+            ORDER BY created, id OFFSET $1 - 1 LIMIT 1"
+}

@@ -1,0 +1,129 @@
+#!/bin/bash
+# migrate: from nothing, again, printed; whole or not at all; definitions and
+# grants are as they were.
+set -euo pipefail
+
+# shellcheck source=tests/support/shop.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
+
+before=$ORDER_SWEEP_TMP/before
+role=osw_migrate_$$
+owner=osw_owner_$$
+
+# The schema alone, without the moment at which it was made.
+schema()
+{
+    pg_dump --schema-only | grep -v -E '^\\(un)?restrict ' >"$1"
+}
+
+# --- From nothing, again, and by hand ----------------------------------------
+
+new_db migrate_by_hand
+script=$ORDER_SWEEP_TMP/script.sql
+"$ORDER_SWEEP_BIN" migrate --print --host /nowhere >"$script"
+sql -f "$script"
+schema "$ORDER_SWEEP_TMP/by_hand"
+
+new_db migrate
+run 0 migrate
+silent
+schema "$ORDER_SWEEP_TMP/migrated"
+diff "$ORDER_SWEEP_TMP/by_hand" "$ORDER_SWEEP_TMP/migrated" ||
+    die 'migrate --print makes another schema than migrate'
+
+dump "$before"
+run 0 migrate -v
+is 'the second time' \
+    'schema order_sweep: version 1, was 1; 0 definitions generated anew' \
+    "$(cat "$out")"
+unchanged "$before"
+
+# By hand a second time: refused, nothing changed.
+if sql -f "$script" 2>/dev/null; then
+    die 'the printed script ran twice'
+fi
+unchanged "$before"
+
+# --- Definitions and grants --------------------------------------------------
+
+new_shop migrate_shop 100 10
+cleanup()
+{
+    drop_dbs
+    sql -d postgres -c "DROP ROLE IF EXISTS $role" \
+        -c "DROP ROLE IF EXISTS $owner"
+}
+trap cleanup EXIT
+sql -o /dev/null -v role="$role" -v owner="$owner" <<'SQL'
+CREATE ROLE :role LOGIN;
+CREATE ROLE :owner LOGIN;
+GRANT USAGE, CREATE ON SCHEMA order_sweep TO :owner;
+GRANT ALL ON ALL TABLES IN SCHEMA order_sweep TO :owner;
+GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA order_sweep TO :owner;
+GRANT USAGE ON SCHEMA shop TO :owner;
+GRANT ALL ON ALL TABLES IN SCHEMA shop TO :owner;
+SET ROLE :owner;
+SELECT order_sweep.define(
+    sweep => 'of_another', orders => 'shop.orders', key => '{id}',
+    unpaid => 'o.order_status = 9', since => 'created', after => '30 minutes',
+    set => 'order_status = 3, closed_at = now()');
+RESET ROLE;
+SELECT order_sweep.grant_to(:'role');
+SELECT order_sweep.pause('of_another');
+SQL
+value "$owner" "SELECT proowner::regrole FROM pg_proc
+                WHERE proname = 'of_another_cancel'"
+dump "$before"
+
+run 0 migrate -v
+is 'with definitions' \
+    'schema order_sweep: version 1, was 1; 2 definitions generated anew' \
+    "$(cat "$out")"
+unchanged "$before"
+
+# A function of ours that somebody changed is as it should be again, and one
+# that is missing is there, with its owner and its grants.
+sql <<'SQL'
+CREATE OR REPLACE FUNCTION order_sweep.schema_version() RETURNS integer
+LANGUAGE sql STABLE SECURITY DEFINER AS 'SELECT 1';
+DROP FUNCTION order_sweep.of_another_due(interval);
+DROP FUNCTION order_sweep.cancel_unpaid_due(interval);
+SQL
+run 0 migrate
+unchanged "$before"
+run 0 --username "$role"
+silent
+invariants
+
+# --- Whole or not at all -----------------------------------------------------
+
+# A definition that cannot be generated any more: what comes before it in the
+# same migrate is undone too.
+sql <<'SQL'
+CREATE OR REPLACE FUNCTION order_sweep.schema_version() RETURNS integer
+LANGUAGE sql STABLE SECURITY DEFINER AS 'SELECT 1';
+UPDATE order_sweep.sweep SET owner = 'nobody_any_more'
+ WHERE name = 'of_another';
+SQL
+dump "$before"
+run 78 migrate
+says 'role "nobody_any_more" does not exist'
+unchanged "$before"
+sql -v owner="$owner" <<'SQL'
+UPDATE order_sweep.sweep SET owner = :'owner' WHERE name = 'of_another';
+SQL
+run 0 migrate
+
+# A database that knows more than the program.
+sql -c 'INSERT INTO order_sweep.version VALUES (2)'
+dump "$before"
+run 78 migrate
+says_like 'the database is newer: *install the newer order-sweep'
+unchanged "$before"
+sql -c 'DELETE FROM order_sweep.version WHERE version = 2'
+
+# Not for the role that sweeps.
+dump "$before"
+run 78 migrate --username "$role"
+says_like '*permission denied*'
+unchanged "$before"

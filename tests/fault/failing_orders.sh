@@ -1,0 +1,159 @@
+#!/bin/bash
+# Orders that fail, orders behind a lock, and a shop in which every order
+# fails: each stops only itself, and good orders get their turn in the same run.
+set -euo pipefail
+
+# shellcheck source=tests/support/shop.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
+
+failures()
+{
+    sql -c "SELECT concat_ws(' ', count(*), min(attempts), max(attempts),
+                             max(postponed),
+                             count(*) FILTER (WHERE quarantined))
+              FROM order_sweep.failure"
+}
+
+make_due()
+{
+    sql -c "UPDATE order_sweep.failure SET next_try = now() - interval '1 s'"
+}
+
+# --- 600 failing orders before ten good ones ---------------------------------
+
+new_shop failing 10 4
+run 0
+sql <<'SQL'
+CREATE FUNCTION shop.fail() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT FROM shop.order_line l
+                WHERE l.order_id = NEW.id AND l.goods_id = 100) THEN
+        RAISE EXCEPTION 'goods 100 are cursed';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER fail BEFORE UPDATE OF order_status ON shop.orders
+FOR EACH ROW EXECUTE FUNCTION shop.fail();
+SQL
+place 600 '2 hours' 100
+place 10 '1 hour' 101
+
+run 1 --batch-size 100
+is 'the first run' 'done 10 0 0 0 0 600 0 f' "$(last_run)"
+is 'the failures' '600 1 1 0 0' "$(failures)"
+is 'lines on stderr' 11 "$(wc -l <"$err")"
+named='order-sweep: cancel_unpaid: order [0-9]* failed'
+is 'the orders named' 10 \
+    "$(grep -c "^$named: goods 100 are cursed (SQLSTATE P0001)$" "$err")"
+is 'the last line' "order-sweep: cancel_unpaid: 590 more orders failed; \
+see order_sweep.failure" "$(tail -n 1 "$err")"
+
+# They back off: not even tried by the next runs.
+run 0
+silent
+value 't t' "SELECT concat_ws(' ', bool_and(next_try > now()),
+    bool_and(next_try < now() + interval '1 minute')) FROM order_sweep.failure"
+run 0 --dry-run
+grep -q '^  total: 600 due; 600 back-off$' "$out" || die 'no back-off'
+
+# Each time twice as long, up to an hour; given up after the tenth.
+for attempt in 2 3 4 5 6 7 8 9 10; do
+    make_due
+    place 10 '1 hour' 101
+    run 1 --batch-size 100
+    is "run $attempt" 'done 10 0 0 0 0 600 0 f' "$(last_run)"
+    minutes=$((attempt > 6 ? 60 : 1 << (attempt - 1)))
+    value 0 "SELECT count(*) FROM order_sweep.failure
+              WHERE next_try - now() NOT BETWEEN interval '$minutes minutes'
+                    - interval '30 s' AND interval '$minutes minutes'"
+    if [ "$attempt" = 9 ]; then
+        is 'after nine' '600 9 9 0 0' "$(failures)"
+    fi
+done
+is 'after ten' '600 10 10 0 600' "$(failures)"
+make_due
+run 0
+silent
+run 0 --dry-run
+grep -q '^  total: 600 due; 600 quarantined$' "$out" || die 'no quarantine'
+invariants
+
+# A few that fail without any success are their own fault all the same.
+sql -c 'DELETE FROM order_sweep.failure'
+sql -c 'UPDATE shop.orders SET created = created + 86400 WHERE id NOT IN (
+    SELECT id FROM shop.orders WHERE order_status = 1 AND id > 10
+     ORDER BY id LIMIT 49)
+    AND order_status = 1'
+run 1
+is '49 that fail' 'done 0 0 0 0 0 49 0 f' "$(last_run)"
+is 'their failures' '49 1 1 0 0' "$(failures)"
+
+# --- Every order fails -------------------------------------------------------
+
+sql -c 'DELETE FROM order_sweep.failure' -o /dev/null
+place 600 '1 hour' 100
+run 1
+says "cancel_unpaid: 50 orders in a row failed, and the newest ones too: \
+goods 100 are cursed (SQLSTATE P0001); this looks like the shop's fault, so \
+no attempt is recorded"
+is 'no attempts' '0 0' "$(failures | tr -s ' ')"
+value 't failures' "SELECT concat_ws(' ', failed < 200, stopped)
+    FROM order_sweep.run ORDER BY id DESC LIMIT 1"
+# A fault in the definition or in the tables is a matter of the set-up.
+sql -c "CREATE OR REPLACE FUNCTION shop.fail() RETURNS trigger LANGUAGE plpgsql
+        AS 'BEGIN PERFORM no_such_function(); RETURN NEW; END'"
+run 78
+is 'lines on stderr' 1 "$(wc -l <"$err")"
+is 'no attempts' '0 0' "$(failures)"
+sql -c 'DROP TRIGGER fail ON shop.orders'
+run 0
+silent
+invariants
+
+# --- 200 orders behind a goods row that another session holds ----------------
+
+new_shop locked 10 4
+run 0
+place 200 '2 hours' 100
+place 10 '1 hour' 101
+place 10 '50 minutes' 102
+sql -c 'BEGIN; SELECT FROM shop.goods WHERE id = 100 FOR UPDATE;
+        SELECT pg_sleep(3600)' >/dev/null 2>&1 &
+holder=$!
+wait_until "EXISTS (SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND query LIKE 'BEGIN; SELECT FROM%'
+      AND wait_event = 'PgSleep')"
+
+# held SECONDS ARGUMENT...: a run ends in time, with its ten good orders done.
+held()
+{
+    local began=$SECONDS most=$1
+    shift
+    run 0 "$@"
+    is 'stderr of a run past locks' '' "$(cat "$err")"
+    if [ $((SECONDS - began)) -gt "$most" ]; then
+        die "the run took $((SECONDS - began)) s"
+    fi
+    value 0 'SELECT count(*) FROM order_sweep.failure WHERE attempts > 0'
+}
+
+held 22 --time-limit 15s
+value 't t f' "SELECT concat_ws(' ', swept >= 20, locked > 0, failed > 0)
+    FROM order_sweep.run ORDER BY id DESC LIMIT 1"
+# Those that met the lock wait for their next try; with the default limits all
+# others get theirs.
+held 54
+is 'who waits' '200 0 0 1 0' "$(failures)"
+run 0
+silent
+invariants
+
+sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND query LIKE 'BEGIN; SELECT FROM%'"
+wait "$holder" || :
+make_due
+run 0
+silent
+is 'afterwards' 'done 200 0 0 0 0 0 0 f' "$(last_run)"
+is 'nothing waits' '0 0' "$(failures)"
+invariants

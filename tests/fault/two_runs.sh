@@ -1,0 +1,73 @@
+#!/bin/bash
+# Two runs started together, 20 times over, with the lock and without: each
+# order is swept once.
+set -euo pipefail
+
+# shellcheck source=tests/support/shop.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
+
+orders=400
+rounds=20
+due=0
+shared=0
+
+# both ARGUMENT...: two runs, from their start to their end.
+both()
+{
+    local first second
+    start "$@"
+    first=$pid
+    start "$@"
+    second=$pid
+    if [ -n "${together:-}" ]; then
+        # Both have looked and found work; now they begin at one moment.
+        wait_at_gates 2
+        open_gates
+    fi
+    finish 0 "$first"
+    silent
+    finish 0 "$second"
+    silent
+}
+
+new_shop two 20 4
+run 0
+due=$(sql -c 'SELECT count(*) FROM order_sweep.journal')
+gate_table run INSERT
+
+for way in lock no-lock; do
+    for _ in $(seq $rounds); do
+        place $orders '1 hour' 1
+        due=$((due + orders))
+        last=$(sql -c 'SELECT max(id) FROM order_sweep.run')
+        if [ $way = no-lock ]; then
+            together=yes
+            close_gate run
+            both --no-lock --batch-size 50
+        else
+            both --batch-size 50
+        fi
+        is 'journal, swept, failed, unknown, still due' \
+            "$due $orders 0 0 0" "$(sql -c "
+            SELECT concat_ws(' ', (SELECT count(*) FROM order_sweep.journal),
+                   sum(swept), sum(failed), sum(unknown),
+                   (SELECT count(*) FROM shop.orders WHERE order_status = 1
+                     AND created <= extract(epoch FROM now()) - 1800))
+              FROM order_sweep.run WHERE id > $last")"
+        shared=$((shared + $(sql -c "SELECT (count(*) FILTER (WHERE swept > 0)
+            = 2)::int FROM order_sweep.run WHERE id > $last")))
+    done
+    invariants
+    echo "$way: both runs swept in $shared of $rounds rounds"
+    if [ $way = lock ]; then
+        # The lock keeps the runs apart: one may follow the other at most.
+        value t "SELECT bool_and(started_at >= before)
+            FROM (SELECT started_at, max(ended_at) OVER (ORDER BY id
+                         ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+                         AS before
+                    FROM order_sweep.run) t WHERE before IS NOT NULL"
+    elif [ "$shared" = 0 ]; then
+        die 'without the lock only one run ever swept'
+    fi
+    shared=0
+done
