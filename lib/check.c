@@ -349,6 +349,7 @@ osw_check(struct osw_pg *pg,
     if (!check_schema(&check, &fits, error)) {
         return false;
     }
+    counts->blind = !fits;
     if (!fits) {
         return true;
     }

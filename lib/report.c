@@ -33,14 +33,19 @@ is_wide_control(const char *text)
            ((unsigned char)text[1] & 0xe0) == 0x80;
 }
 
-int
-osw_report_plain(FILE *out, const char *text)
+/* indent below 0: a line break is a control character like others. */
+static int
+write_plain(FILE *out, const char *text, int indent)
 {
     int columns = 0;
 
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
 
+        if (c == '\n' && indent >= 0) {
+            (void)fprintf(out, "\n%*s", indent, "");
+            continue;
+        }
         if (is_wide_control(text)) {
             text++;
             c = '?';
@@ -51,18 +56,16 @@ osw_report_plain(FILE *out, const char *text)
     return columns;
 }
 
+int
+osw_report_plain(FILE *out, const char *text)
+{
+    return write_plain(out, text, -1);
+}
+
 void
 osw_report_lines(FILE *out, const char *text, int indent)
 {
-    for (; *text != '\0'; text++) {
-        if (*text == '\n') {
-            (void)fprintf(out, "\n%*s", indent, "");
-        } else {
-            const char one[] = {*text, '\0'};
-
-            (void)osw_report_plain(out, one);
-        }
-    }
+    (void)write_plain(out, text, indent);
 }
 
 static void

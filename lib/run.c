@@ -136,7 +136,7 @@ prepare_answer(struct run *run,
 }
 
 static bool
-open_database(struct run *run, bool primary)
+connect_to(struct run *run, bool primary, struct osw_error *error)
 {
     const struct osw_options *options = run->options;
     const struct osw_pg_target target = {.dbname = options->dbname,
@@ -144,13 +144,29 @@ open_database(struct run *run, bool primary)
                                          .port = options->port,
                                          .user = options->user,
                                          .primary = primary};
+
+    return osw_pg_connect(&run->pg, &target, error);
+}
+
+static bool
+open_database(struct run *run, bool primary)
+{
     struct osw_error error = OSW_ERROR_INIT;
 
-    if (!osw_pg_connect(&run->pg, &target, &error)) {
+    if (!connect_to(run, primary, &error)) {
         fail(run, NULL, &error);
         return false;
     }
     return true;
+}
+
+/* The server that a run would find among several hosts, else any. */
+static bool
+open_any(struct run *run)
+{
+    struct osw_error ignored = OSW_ERROR_INIT;
+
+    return connect_to(run, true, &ignored) || open_database(run, false);
 }
 
 /* A window that the definition cannot take, or that means several at once. */
@@ -681,11 +697,11 @@ enum osw_exit
 osw_run_check(const struct osw_options *options, int64_t started_ms, FILE *out)
 {
     struct run run;
-    struct osw_check_counts counts = {0, 0, 0};
+    struct osw_check_counts counts = {0, 0, 0, false};
     struct osw_error error = OSW_ERROR_INIT;
 
     prepare_answer(&run, options, started_ms, out);
-    if (open_database(&run, false) && set_session(&run)) {
+    if (open_any(&run) && set_session(&run)) {
         if (!osw_check(run.pg,
                        options->role,
                        run.hard_ms,
@@ -694,7 +710,7 @@ osw_run_check(const struct osw_options *options, int64_t started_ms, FILE *out)
                        &counts,
                        &error)) {
             fail(&run, NULL, &error);
-        } else if (options->probe) {
+        } else if (options->probe && !counts.blind) {
             (void)probe_sessions(&run, &counts);
         }
     }

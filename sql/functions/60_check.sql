@@ -121,6 +121,19 @@ AS $$
 $$;
 COMMENT ON FUNCTION order_sweep.plan_nodes IS 'the nodes of a plan, outermost first';
 
+CREATE OR REPLACE FUNCTION order_sweep.clock_is_column(s order_sweep.sweep)
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_attribute a
+         WHERE a.attrelid = to_regclass(s.orders) AND a.attnum > 0
+           AND coalesce(s.deadline, s.since) IN (
+               quote_ident(a.attname), 'o.' || quote_ident(a.attname)))
+$$;
+COMMENT ON FUNCTION order_sweep.clock_is_column IS
+    'is the clock a column, and not an expression';
+
 CREATE OR REPLACE FUNCTION order_sweep.index_for(s order_sweep.sweep)
 RETURNS text LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -135,9 +148,9 @@ BEGIN
                'the view.';
     END IF;
     -- In an index the row has no name; a line break ends a trailing comment.
-    IF NOT EXISTS (SELECT FROM pg_attribute a
-                    WHERE a.attrelid = to_regclass(s.orders)
-                      AND a.attnum > 0 AND quote_ident(a.attname) = _clock) THEN
+    IF order_sweep.clock_is_column(s) THEN
+        _clock := regexp_replace(_clock, '^o\.', '');
+    ELSE
         _clock := format('(%s%s)', regexp_replace(_clock, '\mo\.', '', 'g'),
                          CASE WHEN _clock ~ '--' THEN E'\n' ELSE '' END);
     END IF;
@@ -177,6 +190,12 @@ BEGIN
         what := 'no index serves the look for due orders';
         why := 'Each run would read the whole table, or sort all due orders '
                'for each batch.';
+        IF NOT order_sweep.clock_is_column(s) THEN
+            level := 'warn';
+            why := why || ' (Where PostgreSQL refuses the index because the '
+                   'expression is not immutable, keep the moment in a column '
+                   'of its own.)';
+        END IF;
         mend := order_sweep.index_for(s);
     END IF;
     RETURN NEXT;
@@ -591,12 +610,21 @@ BEGIN
                     'order_sweep.begin_run(text, text, integer, interval)',
                     'EXECUTE'))
         UNION ALL
-        SELECT format('default_transaction_isolation is %s', f.setting),
+        -- what this session would have without its own setting, and without
+        -- one of its role or of the database
+        SELECT format('default_transaction_isolation is %s', f.reset_val),
                'ALTER SYSTEM RESET default_transaction_isolation;'
           FROM pg_settings f
          WHERE f.name = 'default_transaction_isolation'
-           AND f.source IN ('configuration file', 'command line')
-           AND f.reset_val <> 'read committed' LOOP
+           AND f.reset_val <> 'read committed'
+           AND NOT EXISTS (
+               SELECT FROM pg_db_role_setting d, unnest(d.setconfig) c
+                WHERE c LIKE 'default_transaction_isolation=%'
+                  AND (d.setdatabase = 0 OR d.setdatabase = (
+                           SELECT oid FROM pg_database
+                            WHERE datname = current_database()))
+                  AND (d.setrole = 0 OR pg_get_userbyid(d.setrole) = session_user))
+    LOOP
         item := 'isolation';
         why := 'A run sets it back to read committed for itself; what else '
                'calls the functions is refused.';

@@ -6,8 +6,8 @@ set -euo pipefail
 
 # shellcheck source=tests/support/db.sh
 . "$ORDER_SWEEP_SOURCE/tests/support/db.sh"
-# shellcheck source=tests/support/shop.sh
-. "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
+# shellcheck source=tests/support/steps.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/steps.sh"
 # shellcheck source=tests/support/findings.sh
 . "$ORDER_SWEEP_SOURCE/tests/support/findings.sh"
 
@@ -37,6 +37,8 @@ change 'UPDATE order_sweep.version SET version = 1'
 shop_database=$PGDATABASE
 PGUSER=$superuser new_db check_empty
 PGUSER=$superuser finds 'no schema' 78 'fail||schema|schema "order_sweep" does not exist|run order-sweep migrate on this database'
+PGUSER=$superuser runs 78 check --probe
+is 'no probe without a schema' "$err" ''
 PGDATABASE=$shop_database
 runs 69 check -h /nowhere
 

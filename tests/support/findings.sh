@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by test scripts, after shop.sh: what order-sweep check finds.
+# Sourced by test scripts, after steps.sh: what order-sweep check finds.
 #
 #     new_findings NAME    new_shop, and a second definition, tidy, of shop.t, whose
 #                          each inserts into shop.log; all of it belongs to role
