@@ -358,6 +358,7 @@ log_end(struct run *run, const char *name, struct osw_sweep_result *result)
                 error->sqlstate);
         break;
     case OSW_SWEEP_BROKEN:
+        osw_probe_blame(run->pg, name, run->drain_ms, error);
         osw_fault_classify(error);
         fail(run, name, error);
         break;

@@ -161,7 +161,7 @@ BEGIN
            FROM unnest(s.key) WITH ORDINALITY AS u(k, n)
           WHERE quote_ident(k) <> _clock),
         -- a predicate over other tables cannot stand in an index
-        CASE WHEN s.unpaid ~* '\mselect\M' THEN ''
+        CASE WHEN s.unpaid ~* '(^|[^"])\mselect\M' THEN ''
              ELSE ' WHERE ' || regexp_replace(s.unpaid, '\mo\.', '', 'g')
                   || CASE WHEN s.unpaid ~ '--' THEN E'\n' ELSE '' END END);
 END $$;
@@ -551,7 +551,7 @@ BEGIN
 EXCEPTION WHEN data_exception THEN
     level := 'fail';
     item := 'look';
-    what := order_sweep.blame(s.name, SQLSTATE, SQLERRM);
+    what := SQLERRM;
     why := 'The look for due orders fails, for all of them.';
     mend := 'Guard a cast in since, unpaid or unless by CASE WHEN … THEN … END, '
             'or use order_sweep.moment(text).';

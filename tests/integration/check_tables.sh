@@ -215,7 +215,7 @@ super "ALTER TABLE shop.log OWNER TO $owner"
 # Of the role in the crontab.
 functions_of_a_run()
 {
-    printf 'order_sweep.%s\n' begin_run calls_of explain finish_run preview \
+    printf 'order_sweep.%s\n' begin_run blame calls_of explain finish_run preview \
         probe record_failure schema_version sign_of_life \
         {cancel_unpaid,tidy}_{due,next,fault,explain,batch,newest,cancel} \
         cancel_unpaid_late | sort
