@@ -5,11 +5,10 @@
 
 #include "fault.h"
 #include "lock.h"
+#include "probe.h"
 #include "sql_text.h"
 
-#define PREPARED                                                               \
-    "checked" /* the name that sql/statements/explain_*.sql use                \
-               */
+#define PREPARED "checked" /* the name that check_texts() counts on */
 
 /* No sweep has this id: the lock that the probe tries. */
 #define PROBE_LOCK (-1)
@@ -36,12 +35,19 @@ enum text_column {
     SWEEP,
     ARGUMENT,
     PATH,
+    ROLE,
+    ROW_SECURITY,
+    SETTINGS,
     PARAMETERS,
     STATEMENT,
+    EXPLAIN,
     TEXT_COLUMNS,
 };
 
 #define FINDING_COLUMNS 6
+
+/* SQLSTATE 42501 */
+static const char INSUFFICIENT_PRIVILEGE[] = "42501";
 
 static void
 write_text(FILE *out, const struct finding *finding)
@@ -60,7 +66,7 @@ write_text(FILE *out, const struct finding *finding)
     }
     if (finding->mend != NULL) {
         (void)fputs("      mend: ", out);
-        (void)osw_report_plain(out, finding->mend);
+        osw_report_lines(out, finding->mend, 12);
         (void)fputc('\n', out);
     }
 }
@@ -164,71 +170,66 @@ is_lost(const struct osw_error *error)
 }
 
 /*
- * Prepare a listed statement under its definition's path.  *fits tells
- * whether it parses; false only if the check cannot go on.
+ * Prepare a listed statement as its definition's owner and ask for its plan.
+ * *fits tells whether that went; false only if the check cannot go on.
  */
 static bool
-prepare(struct check *check,
-        const struct osw_pg_answer *texts,
-        int row,
-        bool *fits,
-        struct osw_error *cause,
-        struct osw_error *error)
+ask_for_plan(struct check *check,
+             const struct osw_pg_answer *texts,
+             int row,
+             struct osw_pg_answer *plan,
+             bool *fits,
+             struct osw_error *cause,
+             struct osw_error *error)
 {
-    const char *path[] = {osw_pg_value(texts, row, PATH)};
+    const char *settings[] = {osw_pg_value(texts, row, PATH),
+                              osw_pg_value(texts, row, ROLE),
+                              osw_pg_value(texts, row, ROW_SECURITY),
+                              osw_pg_value(texts, row, SETTINGS)};
 
-    if (!command(check, osw_sql_check_settings, 1, path, error) ||
-        !command(check, osw_sql_deallocate, 0, NULL, error)) {
+    if (!command(check, osw_sql_deallocate, 0, NULL, error) ||
+        !command(check, osw_sql_check_settings, 4, settings, error)) {
         return false;
     }
-    *fits = osw_pg_prepare_typed(check->pg,
-                                 PREPARED,
-                                 osw_pg_value(texts, row, STATEMENT),
-                                 osw_pg_value(texts, row, PARAMETERS),
-                                 check->deadline_ms,
-                                 cause);
+    *fits =
+        osw_pg_prepare_typed(check->pg,
+                             PREPARED,
+                             osw_pg_value(texts, row, STATEMENT),
+                             osw_pg_value(texts, row, PARAMETERS),
+                             check->deadline_ms,
+                             cause) &&
+        query(
+            check, osw_pg_value(texts, row, EXPLAIN), 0, NULL, 1, plan, cause);
     if (!*fits && is_lost(cause)) {
         *error = *cause;
         return false;
     }
-    return true;
+    return command(check, osw_sql_check_reset, 0, NULL, error);
 }
 
-/* Ask for the plan of the prepared statement, and have SQL say what it means.
- */
+/* Have SQL say what a plan means. */
 static bool
 judge_plan(struct check *check,
            const struct osw_pg_answer *texts,
            int row,
-           const char *explain,
-           const char *judge,
+           const struct osw_pg_answer *plan,
            struct osw_error *error)
 {
     const char *values[] = {osw_pg_value(texts, row, SWEEP),
                             osw_pg_value(texts, row, ARGUMENT),
-                            NULL};
-    struct osw_pg_answer plan = OSW_PG_ANSWER_INIT;
+                            osw_pg_value(plan, 0, 0)};
     struct osw_pg_answer findings = OSW_PG_ANSWER_INIT;
-    bool done = query(check, explain, 0, NULL, 1, &plan, error);
+    bool done = query(check,
+                      osw_sql_check_plan,
+                      3,
+                      values,
+                      FINDING_COLUMNS,
+                      &findings,
+                      error);
 
-    if (done) {
-        values[2] = osw_pg_value(&plan, 0, 0);
-        done =
-            query(check, judge, 3, values, FINDING_COLUMNS, &findings, error);
-    }
     if (done) {
         tell_all(check, &findings);
-    } else if (!is_lost(error)) {
-        const struct finding finding = {.level = "fail",
-                                        .sweep = values[0],
-                                        .item = "plan",
-                                        .what = error->message,
-                                        .mend = error->hint};
-
-        tell(check, &finding);
-        done = true;
     }
-    osw_pg_answer_clear(&plan);
     osw_pg_answer_clear(&findings);
     return done;
 }
@@ -240,6 +241,7 @@ tell_misfit(struct check *check,
             const struct osw_error *cause)
 {
     struct osw_error what = OSW_ERROR_INIT;
+    struct osw_error mend = OSW_ERROR_INIT;
     struct finding finding = {
         .level = "fail",
         .sweep = osw_pg_value(texts, row, SWEEP),
@@ -253,63 +255,80 @@ tell_misfit(struct check *check,
                   osw_pg_value(texts, row, ARGUMENT),
                   cause->message);
     finding.what = what.message;
+    if (strcmp(cause->sqlstate, INSUFFICIENT_PRIVILEGE) == 0) {
+        osw_error_set(&mend,
+                      OSW_EXIT_CONFIG,
+                      "Let the table's owner GRANT it to role %s.",
+                      osw_pg_value(texts, row, ROLE));
+        finding.item = "privileges";
+        finding.why = "A sweep's functions run with the rights of its owner.";
+        finding.mend = mend.message;
+    }
     tell(check, &finding);
 }
 
 static bool
-is_rule(const char *argument)
+check_text(struct check *check,
+           const struct osw_pg_answer *texts,
+           int row,
+           struct osw_error *error)
 {
-    return strncmp(argument, "unless", 6) == 0 || strcmp(argument, "paid") == 0;
+    struct osw_pg_answer plan = OSW_PG_ANSWER_INIT;
+    struct osw_error cause = OSW_ERROR_INIT;
+    bool fits = false;
+    bool done = ask_for_plan(check, texts, row, &plan, &fits, &cause, error);
+
+    if (done && fits) {
+        done = judge_plan(check, texts, row, &plan, error);
+    } else if (done &&
+               strcmp(osw_pg_value(texts, row, ARGUMENT), "look") != 0) {
+        tell_misfit(check, texts, row, &cause);
+    } /* a look that does not fit is told by the arguments it is made from */
+    osw_pg_answer_clear(&plan);
+    return done;
 }
 
 static bool
 check_texts(struct check *check, struct osw_error *error)
 {
     struct osw_pg_answer texts = OSW_PG_ANSWER_INIT;
-    struct osw_error cause = OSW_ERROR_INIT;
-    bool fits = false;
     bool done =
         query(check, osw_sql_check_texts, 0, NULL, TEXT_COLUMNS, &texts, error);
 
     for (int row = 0; done && row < texts.rows; row++) {
-        done = prepare(check, &texts, row, &fits, &cause, error);
-        if (done && !fits) {
-            tell_misfit(check, &texts, row, &cause);
-        } else if (done && is_rule(osw_pg_value(&texts, row, ARGUMENT))) {
-            done = judge_plan(check,
-                              &texts,
-                              row,
-                              osw_sql_explain_rule,
-                              osw_sql_check_payments,
-                              error);
-        }
+        done = check_text(check, &texts, row, error);
     }
     osw_pg_answer_clear(&texts);
     return done;
 }
 
+/*
+ * Is the schema of the version that this program works with?  *fits tells;
+ * if not, that is a finding, and the only one that can be made.
+ */
 static bool
-check_looks(struct check *check, struct osw_error *error)
+check_schema(struct check *check, bool *fits, struct osw_error *error)
 {
-    struct osw_pg_answer looks = OSW_PG_ANSWER_INIT;
     struct osw_error cause = OSW_ERROR_INIT;
-    bool fits = false;
-    bool done =
-        query(check, osw_sql_check_looks, 0, NULL, TEXT_COLUMNS, &looks, error);
+    struct finding finding = {
+        "ok", NULL, "schema", "the schema is the program's", NULL, NULL};
+    int version = 0;
 
-    for (int row = 0; done && row < looks.rows; row++) {
-        done = prepare(check, &looks, row, &fits, &cause, error);
-        if (done && fits) {
-            done = judge_plan(check,
-                              &looks,
-                              row,
-                              osw_sql_explain_look,
-                              osw_sql_check_plan,
-                              error);
-        } /* else its arguments have been told already */
+    *fits = osw_probe_read_version(
+                check->pg, check->deadline_ms, &version, &cause) &&
+            osw_probe_check_version(version, &cause);
+    if (!*fits && cause.exit == OSW_EXIT_UNAVAILABLE) {
+        *error = cause;
+        return false;
     }
-    osw_pg_answer_clear(&looks);
-    return done;
+    if (!*fits) {
+        finding.level = "fail";
+        finding.what = cause.message;
+        finding.why = "A run is refused.";
+        finding.mend = cause.hint;
+    }
+    tell(check, &finding);
+    return true;
 }
 
 bool
@@ -325,6 +344,15 @@ osw_check(struct osw_pg *pg,
     struct osw_pg_answer findings = OSW_PG_ANSWER_INIT;
     const char *values[] = {role};
 
+    bool fits = false;
+
+    if (!check_schema(&check, &fits, error)) {
+        return false;
+    }
+    counts->blind = !fits;
+    if (!fits) {
+        return true;
+    }
     if (!query(&check,
                osw_sql_check,
                1,
@@ -332,11 +360,16 @@ osw_check(struct osw_pg *pg,
                FINDING_COLUMNS,
                &findings,
                error)) {
+        if (strcmp(error->sqlstate, INSUFFICIENT_PRIVILEGE) == 0) {
+            (void)osw_error_hint(error,
+                                 "run check as the role that owns schema "
+                                 "order_sweep, as migrate is run");
+        }
         return false;
     }
     tell_all(&check, &findings);
     osw_pg_answer_clear(&findings);
-    return check_texts(&check, error) && check_looks(&check, error);
+    return check_texts(&check, error);
 }
 
 /* Does one session's lock keep the other out? */

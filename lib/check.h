@@ -19,6 +19,7 @@ struct osw_check_counts {
     int ok;
     int warn;
     int fail;
+    bool blind; /* the schema is not ours: nothing else could be looked at */
 };
 
 /*

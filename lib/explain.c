@@ -33,9 +33,9 @@ static void
 write_text(FILE *out, const struct osw_pg_answer *parts)
 {
     for (int row = 0; row < parts->rows; row++) {
-        (void)osw_report_plain(out, osw_pg_value(parts, row, 0));
+        osw_report_lines(out, osw_pg_value(parts, row, 0), 2);
         (void)fputs("\n    ", out);
-        (void)osw_report_plain(out, osw_pg_value(parts, row, 1));
+        osw_report_lines(out, osw_pg_value(parts, row, 1), 4);
         (void)fputc('\n', out);
     }
 }

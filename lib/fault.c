@@ -22,7 +22,8 @@ static const struct fault faults[] = {
     {"42", OSW_EXIT_CONFIG, "call order_sweep.define anew"},
     {"22",
      OSW_EXIT_CONFIG,
-     "look for a row whose value a fragment cannot take"},
+     "a value is none for a cast: guard it by CASE WHEN ... THEN ... END, or "
+     "use order_sweep.moment(text)"},
     {"55P03",
      OSW_EXIT_TEMPORARY,
      "another session holds a lock on the table; the next run tries again"},

@@ -164,6 +164,20 @@ count_all(const struct osw_pg_answer *totals)
     return all;
 }
 
+/* A row without a clock is listed, and never due. */
+static int64_t
+count_due(const struct osw_pg_answer *totals)
+{
+    int64_t due = 0;
+
+    for (int row = 0; row < totals->rows; row++) {
+        if (strcmp(shown(totals, row, TOTAL_STATE), "keep: no clock") != 0) {
+            due += osw_pg_number(totals, row, TOTAL_COUNT);
+        }
+    }
+    return due;
+}
+
 /* The row with the oldest deadline; the server renders all alike, in UTC. */
 static int
 find_oldest(const struct osw_pg_answer *totals)
@@ -188,7 +202,7 @@ write_totals_text(FILE *out, const struct osw_pg_answer *totals, int listed)
                       listed,
                       all);
     }
-    (void)fprintf(out, "  total: %" PRId64 " due", all);
+    (void)fprintf(out, "  total: %" PRId64 " due", count_due(totals));
     for (int row = 0; row < totals->rows; row++) {
         (void)fprintf(out,
                       "; %" PRId64 " %s",
@@ -213,7 +227,7 @@ write_totals_json(FILE *out,
 
     (void)fputs("{\"sweep\":", out);
     osw_report_json_string(out, sweep);
-    (void)fprintf(out, ",\"due\":%" PRId64 ",\"totals\":{", count_all(totals));
+    (void)fprintf(out, ",\"due\":%" PRId64 ",\"totals\":{", count_due(totals));
     for (int row = 0; row < totals->rows; row++) {
         (void)fputs(row > 0 ? "," : "", out);
         osw_report_json_string(out, shown(totals, row, TOTAL_STATE));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fault.h"
+#include "outcome.h"
 #include "sql_text.h"
 
 enum column {
@@ -229,6 +230,27 @@ osw_probe(struct osw_pg *pg,
         return false;
     }
     return true;
+}
+
+void
+osw_probe_blame(struct osw_pg *pg,
+                const char *sweep,
+                int64_t deadline_ms,
+                struct osw_error *error)
+{
+    const struct osw_pg_statement statement = {NULL, osw_sql_blame, 3};
+    const char *values[] = {sweep, error->sqlstate, error->message};
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    struct osw_error ignored = OSW_ERROR_INIT;
+
+    if (osw_sqlstate_class(error->sqlstate, "22") &&
+        osw_pg_query(
+            pg, &statement, values, 1, deadline_ms, &answer, &ignored)) {
+        osw_one_line(error->message,
+                     sizeof(error->message),
+                     osw_pg_value(&answer, 0, 0));
+    }
+    osw_pg_answer_clear(&answer);
 }
 
 void

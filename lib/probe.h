@@ -60,6 +60,15 @@ bool osw_probe(struct osw_pg *pg,
 
 void osw_probe_clear(struct osw_probe *probe);
 
+/*
+ * An error of class 22 that a look raised: put the argument of define whose
+ * SQL raises it before its message, if it can be found out.
+ */
+void osw_probe_blame(struct osw_pg *pg,
+                     const char *sweep,
+                     int64_t deadline_ms,
+                     struct osw_error *error);
+
 /* The version of the schema that this program is made for. */
 int osw_probe_schema_version(void);
 

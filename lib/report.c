@@ -33,14 +33,19 @@ is_wide_control(const char *text)
            ((unsigned char)text[1] & 0xe0) == 0x80;
 }
 
-int
-osw_report_plain(FILE *out, const char *text)
+/* indent below 0: a line break is a control character like others. */
+static int
+write_plain(FILE *out, const char *text, int indent)
 {
     int columns = 0;
 
     for (; *text != '\0'; text++) {
         unsigned char c = (unsigned char)*text;
 
+        if (c == '\n' && indent >= 0) {
+            (void)fprintf(out, "\n%*s", indent, "");
+            continue;
+        }
         if (is_wide_control(text)) {
             text++;
             c = '?';
@@ -49,6 +54,18 @@ osw_report_plain(FILE *out, const char *text)
         columns += (c & 0xc0) != 0x80 ? 1 : 0;
     }
     return columns;
+}
+
+int
+osw_report_plain(FILE *out, const char *text)
+{
+    return write_plain(out, text, -1);
+}
+
+void
+osw_report_lines(FILE *out, const char *text, int indent)
+{
+    (void)write_plain(out, text, indent);
 }
 
 static void

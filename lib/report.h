@@ -45,4 +45,7 @@ void osw_report_json_string(FILE *out, const char *text);
  */
 int osw_report_plain(FILE *out, const char *text);
 
+/* The same with line breaks kept: each further line begins indented. */
+void osw_report_lines(FILE *out, const char *text, int indent);
+
 #endif

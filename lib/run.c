@@ -136,7 +136,7 @@ prepare_answer(struct run *run,
 }
 
 static bool
-open_database(struct run *run, bool primary)
+connect_to(struct run *run, bool primary, struct osw_error *error)
 {
     const struct osw_options *options = run->options;
     const struct osw_pg_target target = {.dbname = options->dbname,
@@ -144,13 +144,29 @@ open_database(struct run *run, bool primary)
                                          .port = options->port,
                                          .user = options->user,
                                          .primary = primary};
+
+    return osw_pg_connect(&run->pg, &target, error);
+}
+
+static bool
+open_database(struct run *run, bool primary)
+{
     struct osw_error error = OSW_ERROR_INIT;
 
-    if (!osw_pg_connect(&run->pg, &target, &error)) {
+    if (!connect_to(run, primary, &error)) {
         fail(run, NULL, &error);
         return false;
     }
     return true;
+}
+
+/* The server that a run would find among several hosts, else any. */
+static bool
+open_any(struct run *run)
+{
+    struct osw_error ignored = OSW_ERROR_INIT;
+
+    return connect_to(run, true, &ignored) || open_database(run, false);
 }
 
 /* A window that the definition cannot take, or that means several at once. */
@@ -349,6 +365,7 @@ log_end(struct run *run, const char *name, struct osw_sweep_result *result)
                 error->sqlstate);
         break;
     case OSW_SWEEP_BROKEN:
+        osw_probe_blame(run->pg, name, run->drain_ms, error);
         osw_fault_classify(error);
         fail(run, name, error);
         break;
@@ -682,21 +699,6 @@ osw_run_dry(const struct osw_options *options, int64_t started_ms, FILE *out)
     return run.exit;
 }
 
-/* The schema must be ours before its functions can be asked. */
-static bool
-check_version(struct run *run)
-{
-    struct osw_error error = OSW_ERROR_INIT;
-    int version = 0;
-
-    if (osw_probe_read_version(run->pg, run->hard_ms, &version, &error) &&
-        osw_probe_check_version(version, &error)) {
-        return true;
-    }
-    fail(run, NULL, &error);
-    return false;
-}
-
 static bool
 probe_sessions(struct run *run, struct osw_check_counts *counts)
 {
@@ -722,12 +724,11 @@ enum osw_exit
 osw_run_check(const struct osw_options *options, int64_t started_ms, FILE *out)
 {
     struct run run;
-    struct osw_check_counts counts = {0, 0, 0};
+    struct osw_check_counts counts = {0, 0, 0, false};
     struct osw_error error = OSW_ERROR_INIT;
 
     prepare_answer(&run, options, started_ms, out);
-    if (open_database(&run, false) && check_version(&run) &&
-        set_session(&run)) {
+    if (open_any(&run) && set_session(&run)) {
         if (!osw_check(run.pg,
                        options->role,
                        run.hard_ms,
@@ -736,7 +737,7 @@ osw_run_check(const struct osw_options *options, int64_t started_ms, FILE *out)
                        &counts,
                        &error)) {
             fail(&run, NULL, &error);
-        } else if (options->probe) {
+        } else if (options->probe && !counts.blind) {
             (void)probe_sessions(&run, &counts);
         }
     }

@@ -192,20 +192,17 @@ COMMENT ON FUNCTION order_sweep.check_each IS
     'refuse what is not one statement over the key columns $1..; true if it '
     'returns rows';
 
-CREATE OR REPLACE FUNCTION order_sweep.check_path(path text[], definer name)
-RETURNS void LANGUAGE plpgsql STABLE
+CREATE OR REPLACE FUNCTION order_sweep.open_schemas(path text[], definer name)
+RETURNS TABLE (schema name, grantee text, owns boolean)
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-    _open record;
-BEGIN
     -- Whoever may create in a schema of the path can put an operator there
     -- that the generated functions would run with their owner's rights: its
     -- owner too, unless that is who defines, or a superuser.
-    SELECT n.nspname AS schema, a.grantee = n.nspowner AS owns,
-           CASE a.grantee WHEN 0 THEN 'PUBLIC'
-                ELSE quote_ident(r.rolname) END AS grantee
-      INTO _open
+    SELECT n.nspname,
+           CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(r.rolname) END,
+           a.grantee = n.nspowner
       FROM pg_namespace n,
            aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
            -- pg_database_owner is whoever owns this database
@@ -218,7 +215,20 @@ BEGIN
        AND a.privilege_type = 'CREATE'
        AND r.rolname IS DISTINCT FROM definer
        AND r.rolsuper IS NOT TRUE
-     ORDER BY 2 LIMIT 1;
+     ORDER BY 3, 1, 2
+$$;
+COMMENT ON FUNCTION order_sweep.open_schemas IS
+    'the schemas of a search path in which others than the definer and '
+    'superusers may create, who they are, and whether they own the schema';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_path(path text[], definer name)
+RETURNS void LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _open record;
+BEGIN
+    SELECT * INTO _open FROM order_sweep.open_schemas(path, definer) LIMIT 1;
     IF FOUND THEN
         PERFORM order_sweep.refuse('search_path',
             format('%s may create in schema %I and so change what the '

@@ -28,7 +28,8 @@ RETURNS text LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT CASE clock_type
-        WHEN 'timestamp with time zone' THEN clock
+        -- a cast, since the clock may be of a domain
+        WHEN 'timestamp with time zone' THEN format('(%s)::timestamptz', clock)
         WHEN 'timestamp without time zone' THEN
             format('(%s AT TIME ZONE %L)', clock, zone)
         WHEN 'date' THEN

@@ -10,7 +10,7 @@ COMMENT ON FUNCTION order_sweep.schema_version IS
 
 CREATE OR REPLACE FUNCTION order_sweep.blame(
     sweep text, state text, message text)
-RETURNS text LANGUAGE plpgsql STABLE
+RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
@@ -97,10 +97,18 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
+DECLARE
+    _state text;
+    _message text;
 BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT order_key, since, deadline, state FROM order_sweep.%I($1)',
         sweep || '_due') USING "window";
+EXCEPTION WHEN data_exception THEN
+    GET STACKED DIAGNOSTICS
+        _state = RETURNED_SQLSTATE, _message = MESSAGE_TEXT;
+    RAISE EXCEPTION USING
+        ERRCODE = _state, MESSAGE = order_sweep.blame(sweep, _state, _message);
 END $$;
 COMMENT ON FUNCTION order_sweep.preview IS
     'the due rows of a sweep, oldest first, with what a run would do: sweep, '

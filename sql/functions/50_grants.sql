@@ -30,7 +30,7 @@ COMMENT ON FUNCTION order_sweep.grant_functions IS
 CREATE OR REPLACE FUNCTION order_sweep.read_functions()
 RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT '{schema_version,probe,preview,explain}'::text[] $$;
+AS $$ SELECT '{schema_version,probe,preview,explain,blame}'::text[] $$;
 COMMENT ON FUNCTION order_sweep.read_functions IS
     'the functions that a dry run and explain need';
 

@@ -2,95 +2,110 @@
 -- warn, fail), the sweep it belongs to (NULL: all), what it is about, what was
 -- found, why that matters, and how to mend it.
 
+CREATE OR REPLACE FUNCTION order_sweep.is_bound(orders regclass, owner text)
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_class c, pg_roles r
+         WHERE c.oid = $1 AND c.relrowsecurity
+           AND r.rolname = $2 AND NOT r.rolsuper AND NOT r.rolbypassrls
+           AND (c.relforcerowsecurity
+                OR NOT pg_has_role(r.oid, c.relowner, 'USAGE')))
+$$;
+COMMENT ON FUNCTION order_sweep.is_bound IS
+    'do the policies of a table hide rows from a role';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_parts(s order_sweep.sweep)
+RETURNS TABLE (argument text, parameters text[], given text[], statement text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    c record;
+    _bound text := CASE WHEN s.clock_type LIKE '%int%' THEN 'bigint'
+                        ELSE s.clock_type END;
+BEGIN
+    SELECT * INTO c FROM order_sweep.clauses(s);
+    RETURN QUERY
+    SELECT v.argument, s.key_types, NULL::text[], v.statement
+      FROM (VALUES
+        ('key', format('SELECT FROM %s o WHERE %s', s.orders, c.key_where)),
+        ('set', format(E'UPDATE %s o SET %s\nWHERE %s', s.orders, s.set,
+                       c.key_where))) AS v(argument, statement)
+    UNION ALL
+    SELECT format('each[%s]', n), s.key_types, NULL, t
+      FROM unnest(s.each) WITH ORDINALITY AS u(t, n);
+
+    -- A line break ends a trailing comment; || is NULL where the argument is.
+    RETURN QUERY
+    SELECT v.argument, '{}'::text[], NULL::text[],
+           format('SELECT FROM %s o WHERE %s', s.orders, v.test)
+      FROM (VALUES
+        ('unpaid', c.unpaid),
+        (CASE WHEN s.deadline IS NULL THEN 'since' ELSE 'deadline' END,
+         format('%s < NULL::%s', c.clock, s.clock_type)),
+        ('event', 'pg_catalog.to_jsonb((' || s.event || E'\n)) IS NOT NULL'),
+        ('paid', '(' || s.paid || E'\n)')) AS v(argument, test)
+     WHERE v.test IS NOT NULL
+    UNION ALL
+    SELECT format('unless "%s"', key), '{}'::text[], NULL,
+           format(E'SELECT FROM %s o WHERE (%s\n)', s.orders, value)
+      FROM json_each_text(s.unless);
+
+    argument := 'look';
+    parameters := ARRAY[_bound, _bound, 'timestamptz', 'timestamptz'];
+    -- Bounds that leave out no partition of orders.
+    given := CASE WHEN _bound = 'bigint'
+                  THEN '{9223372036854775807,-9223372036854775808'
+                  ELSE '{infinity,-infinity' END || ',infinity,-infinity}';
+    statement := format(
+        'SELECT FROM %s o WHERE %s AND %s AND %s ORDER BY %s, %s LIMIT 500',
+        s.orders, c.unpaid, c.on_time, c.young_enough, c.clock, c.key_columns);
+    statement := replace(replace(replace(replace(statement,
+        'order_sweep_to', '$1'), 'order_sweep_from', '$2'),
+        'order_sweep_until', '$3'), 'order_sweep_oldest', '$4');
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_parts IS
+    'the statements that a definition lives on, one an argument, and the look '
+    'for due orders, whose $1 is the bound that the clock is compared with; '
+    'given: the parameters to explain it with';
+
 CREATE OR REPLACE FUNCTION order_sweep.check_texts()
-RETURNS TABLE (sweep text, argument text, path text, parameters text,
-               statement text)
-LANGUAGE plpgsql STABLE
+RETURNS TABLE (sweep text, argument text, path text, role text,
+               row_security text, settings json, parameters text,
+               statement text, explain text)
+LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-#variable_conflict use_column
-DECLARE
-    s order_sweep.sweep;
-    c record;
-    _types text;
-BEGIN
-    FOR s IN SELECT * FROM order_sweep.sweep d ORDER BY d.name LOOP
-        SELECT * INTO c FROM order_sweep.clauses(s);
-        SELECT string_agg(to_regtype(t)::oid::text, ',' ORDER BY n) INTO _types
-          FROM unnest(s.key_types) WITH ORDINALITY AS u(t, n);
-        sweep := s.name;
-        path := s.search_path;
-
-        parameters := _types;
-        argument := 'key';
-        statement := format('SELECT FROM %s o WHERE %s', s.orders, c.key_where);
-        RETURN NEXT;
-        argument := 'set';
-        statement := format(E'UPDATE %s o SET %s\nWHERE %s', s.orders, s.set,
-                            c.key_where);
-        RETURN NEXT;
-        FOR argument, statement IN
-            SELECT format('each[%s]', n), t
-              FROM unnest(s.each) WITH ORDINALITY AS u(t, n) LOOP
-            RETURN NEXT;
-        END LOOP;
-
-        parameters := '';
-        FOR argument, statement IN
-            SELECT a, format('SELECT FROM %s o WHERE %s', s.orders, w)
-              FROM (VALUES
-                ('unpaid', s.unpaid, c.unpaid),
-                (CASE WHEN s.deadline IS NULL THEN 'since' ELSE 'deadline' END,
-                 c.clock, format('%s < NULL::%s', c.clock, s.clock_type)),
-                ('event', s.event,
-                 format(E'pg_catalog.to_jsonb((%s\n)) IS NOT NULL', s.event)),
-                ('paid', s.paid, format(E'(%s\n)', s.paid))) AS v(a, given, w)
-             WHERE given IS NOT NULL
-            UNION ALL
-            SELECT format('unless "%s"', key),
-                   format(E'SELECT FROM %s o WHERE (%s\n)', s.orders, value)
-              FROM json_each_text(s.unless) LOOP
-            RETURN NEXT;
-        END LOOP;
-    END LOOP;
-END $$;
+    SELECT s.name, p.argument, s.search_path,
+           -- with the rights of the functions' owner, if we may have them
+           coalesce((SELECT s.owner FROM pg_roles r WHERE r.rolname = s.owner
+                        AND pg_has_role(r.oid, 'MEMBER')), current_user),
+           -- Off as in the functions; but of the orders table's own policies
+           -- check_table tells once, and not each statement.
+           CASE WHEN s.settings IS NULL
+                     AND NOT order_sweep.is_bound(to_regclass(s.orders), s.owner)
+                THEN 'off' ELSE 'on' END,
+           coalesce(s.settings, '{}'),
+           coalesce((SELECT string_agg(to_regtype(t)::oid::text, ',' ORDER BY n)
+                       FROM unnest(p.parameters) WITH ORDINALITY AS u(t, n)), ''),
+           p.statement,
+           'EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE checked'
+           || coalesce((SELECT '(' || string_agg(quote_nullable(v), ', ' ORDER BY n)
+                               || ')'
+                          FROM unnest(p.parameters, p.given)
+                               WITH ORDINALITY AS u(t, v, n)), '')
+      FROM order_sweep.sweep s, order_sweep.check_parts(s) p
+     WHERE to_regclass(s.orders) IS NOT NULL -- else check_types tells it
+     ORDER BY s.name
+$$;
 COMMENT ON FUNCTION order_sweep.check_texts IS
-    'the statements that a definition lives on, one an argument, to be '
-    'prepared under its path with parameters of these types: what does not '
-    'parse was broken since it was defined';
-
-CREATE OR REPLACE FUNCTION order_sweep.check_looks()
-RETURNS TABLE (sweep text, path text, parameters text, statement text)
-LANGUAGE plpgsql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-#variable_conflict use_column
-DECLARE
-    s order_sweep.sweep;
-    c record;
-    _bound oid;
-BEGIN
-    FOR s IN SELECT * FROM order_sweep.sweep d ORDER BY d.name LOOP
-        SELECT * INTO c FROM order_sweep.clauses(s);
-        _bound := CASE WHEN s.clock_type LIKE '%int%' THEN 'bigint'::regtype
-                       ELSE s.clock_type::regtype END;
-        sweep := s.name;
-        path := s.search_path;
-        parameters := concat_ws(',', _bound, _bound, 'timestamptz'::regtype::oid,
-                                'timestamptz'::regtype::oid);
-        statement := format(
-            'SELECT FROM %s o WHERE %s AND %s AND %s ORDER BY %s, %s LIMIT 500',
-            s.orders, c.unpaid, c.on_time, c.young_enough, c.clock,
-            c.key_columns);
-        statement := replace(replace(replace(replace(statement,
-            'order_sweep_to', '$1'), 'order_sweep_from', '$2'),
-            'order_sweep_until', '$3'), 'order_sweep_oldest', '$4');
-        RETURN NEXT;
-    END LOOP;
-END $$;
-COMMENT ON FUNCTION order_sweep.check_looks IS
-    'the look of each sweep for due orders, to be explained: $1 is the bound '
-    'that the clock is compared with';
+    'the parts of all definitions, each to be prepared under its path, role '
+    'and settings with parameters of these types, under the name "checked", '
+    'and explained: what fails was broken since it was defined';
 
 CREATE OR REPLACE FUNCTION order_sweep.plan_nodes(plan json)
 RETURNS TABLE (node json)
@@ -106,18 +121,61 @@ AS $$
 $$;
 COMMENT ON FUNCTION order_sweep.plan_nodes IS 'the nodes of a plan, outermost first';
 
-CREATE OR REPLACE FUNCTION order_sweep.check_plan(sweep text, plan json)
+CREATE OR REPLACE FUNCTION order_sweep.clock_is_column(s order_sweep.sweep)
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_attribute a
+         WHERE a.attrelid = to_regclass(s.orders) AND a.attnum > 0
+           AND coalesce(s.deadline, s.since) IN (
+               quote_ident(a.attname), 'o.' || quote_ident(a.attname)))
+$$;
+COMMENT ON FUNCTION order_sweep.clock_is_column IS
+    'is the clock a column, and not an expression';
+
+CREATE OR REPLACE FUNCTION order_sweep.index_for(s order_sweep.sweep)
+RETURNS text LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _kind "char" := (SELECT c.relkind FROM pg_class c
+                      WHERE c.oid = to_regclass(s.orders));
+    _clock text := coalesce(s.deadline, s.since);
+BEGIN
+    IF _kind = 'v' THEN
+        RETURN 'Create an index on the clock and the key of the table under '
+               'the view.';
+    END IF;
+    -- In an index the row has no name; a line break ends a trailing comment.
+    IF order_sweep.clock_is_column(s) THEN
+        _clock := regexp_replace(_clock, '^o\.', '');
+    ELSE
+        _clock := format('(%s%s)', regexp_replace(_clock, '\mo\.', '', 'g'),
+                         CASE WHEN _clock ~ '--' THEN E'\n' ELSE '' END);
+    END IF;
+    RETURN format('CREATE INDEX %sON %s (%s)%s;',
+        CASE _kind WHEN 'p' THEN '' ELSE 'CONCURRENTLY ' END, s.orders,
+        (SELECT concat_ws(', ', _clock,
+                          string_agg(quote_ident(k), ', ' ORDER BY n))
+           FROM unnest(s.key) WITH ORDINALITY AS u(k, n)
+          WHERE quote_ident(k) <> _clock),
+        -- a predicate over other tables cannot stand in an index
+        CASE WHEN s.unpaid ~* '(^|[^"])\mselect\M' THEN ''
+             ELSE ' WHERE ' || regexp_replace(s.unpaid, '\mo\.', '', 'g')
+                  || CASE WHEN s.unpaid ~ '--' THEN E'\n' ELSE '' END END);
+END $$;
+COMMENT ON FUNCTION order_sweep.index_for IS
+    'the CREATE INDEX that serves the look for due orders';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_index(s order_sweep.sweep, plan json)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-#variable_conflict use_column
 DECLARE
-    s order_sweep.sweep;
-    _clock text;
     _names text;
 BEGIN
-    SELECT * INTO STRICT s FROM order_sweep.sweep d WHERE d.name = check_plan.sweep;
     item := 'index';
     SELECT string_agg(DISTINCT node->>'Index Name', ', ') INTO _names
       FROM order_sweep.plan_nodes(plan)
@@ -127,33 +185,92 @@ BEGIN
          WHERE node->>'Node Type' = 'Sort') THEN
         level := 'ok';
         what := format('the look for due orders is served by %s', _names);
-        RETURN NEXT;
-        RETURN;
+    ELSE
+        level := 'fail';
+        what := 'no index serves the look for due orders';
+        why := 'Each run would read the whole table, or sort all due orders '
+               'for each batch.';
+        IF NOT order_sweep.clock_is_column(s) THEN
+            level := 'warn';
+            why := why || ' (Where PostgreSQL refuses the index because the '
+                   'expression is not immutable, keep the moment in a column '
+                   'of its own.)';
+        END IF;
+        mend := order_sweep.index_for(s);
     END IF;
-    level := 'fail';
-    what := 'no index serves the look for due orders';
-    why := 'Each run would read the whole table, or sort all due orders for '
-           'each batch.';
-    _clock := coalesce(s.deadline, s.since);
-    IF NOT EXISTS (SELECT FROM pg_attribute a
-                    WHERE a.attrelid = to_regclass(s.orders)
-                      AND a.attnum > 0 AND quote_ident(a.attname) = _clock) THEN
-        _clock := format('(%s)', regexp_replace(_clock, '\mo\.', '', 'g'));
-    END IF;
-    mend := format('CREATE INDEX %sON %s (%s, %s)%s;',
-        CASE (SELECT relkind FROM pg_class WHERE oid = to_regclass(s.orders))
-            WHEN 'p' THEN '' ELSE 'CONCURRENTLY ' END,
-        s.orders, _clock,
-        (SELECT string_agg(quote_ident(k), ', ' ORDER BY n)
-           FROM unnest(s.key) WITH ORDINALITY AS u(k, n)),
-        -- a predicate over other tables cannot stand in an index
-        CASE WHEN s.unpaid ~* '\mselect\M' THEN ''
-             ELSE ' WHERE ' || regexp_replace(s.unpaid, '\mo\.', '', 'g') END);
     RETURN NEXT;
 END $$;
+COMMENT ON FUNCTION order_sweep.check_index IS
+    'does the plan of the look, made with enable_seqscan off, hold the clock '
+    'in an index condition; if not, the index that would';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_inserts(argument text, plan json)
+RETURNS TABLE (level text, item text, what text, why text, mend text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    item := 'not null';
+    -- What goes into an insert has an output for each column of the table, in
+    -- their order; a column that the statement does not name, and that has no
+    -- default, is a NULL there.  (MERGE does not show its rows, nor does a
+    -- function that the statement calls.)
+    FOR level, what, mend IN
+        SELECT CASE WHEN EXISTS (
+                        SELECT FROM pg_trigger t
+                         WHERE t.tgrelid = r.relation AND NOT t.tgisinternal
+                           AND t.tgenabled <> 'D' AND t.tgtype & 7 = 7)
+                    THEN 'warn' ELSE 'fail' END,
+               format('%s inserts into %s without %I, which is not null',
+                      argument, r.relation, a.attname),
+               format('Let %s write %I, or give the column a default.',
+                      argument, a.attname)
+          FROM order_sweep.plan_nodes(plan) n,
+               LATERAL (SELECT to_regclass(format('%I.%I', n.node->>'Schema',
+                            n.node->>'Relation Name')) AS relation) r,
+               json_array_elements(n.node->'Plans') i,
+               json_array_elements_text(i->'Output')
+                   WITH ORDINALITY AS o(value, n)
+          JOIN pg_attribute a ON a.attnum = o.n
+         WHERE n.node->>'Node Type' = 'ModifyTable'
+           AND n.node->>'Operation' = 'Insert'
+           AND i->>'Parent Relationship' = 'Outer'
+           AND o.value ~ '^NULL(::|$)'
+           AND a.attrelid = r.relation AND a.attnotnull
+           AND NOT a.attisdropped AND a.attgenerated = ''
+         ORDER BY a.attnum
+    LOOP
+        why := 'Each order would fail' || CASE level WHEN 'warn' THEN
+               ', unless a trigger of the table fills it in.' ELSE '.' END;
+        RETURN NEXT;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_inserts IS
+    'columns that are not null and that an insert of each leaves out: the '
+    'statement parses, and fails for every order';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_plan(
+    sweep text, argument text, plan json)
+RETURNS TABLE (level text, item text, what text, why text, mend text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    s order_sweep.sweep;
+BEGIN
+    SELECT * INTO STRICT s FROM order_sweep.sweep d WHERE d.name = check_plan.sweep;
+    IF argument = 'look' THEN
+        RETURN QUERY SELECT * FROM order_sweep.check_index(s, plan);
+    ELSIF argument LIKE 'each%' THEN
+        RETURN QUERY SELECT * FROM order_sweep.check_inserts(argument, plan);
+    ELSIF argument LIKE 'unless%' OR argument = 'paid' THEN
+        RETURN QUERY SELECT * FROM order_sweep.check_payments(s, argument, plan);
+    END IF;
+END $$;
 COMMENT ON FUNCTION order_sweep.check_plan IS
-    'does this plan, made with enable_seqscan off, hold the clock in an index '
-    'condition; if not, the index that would';
+    'what the plan of a part of a definition tells';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_functions(s order_sweep.sweep)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
@@ -164,34 +281,79 @@ DECLARE
     f record;
     p record;
     _drifted text[] := '{}';
+    _foreign boolean := false;
 BEGIN
     item := 'functions';
-    FOR f IN SELECT * FROM order_sweep.build(s) LOOP
-        SELECT count(*) AS n, min(prosrc) AS body, bool_and(prosecdef) AS definer,
-               min(pg_get_userbyid(proowner)) AS owner,
-               min(array_length(proconfig, 1)) AS settings
-          INTO p FROM pg_proc
-         WHERE pronamespace = 'order_sweep'::regnamespace AND proname = f.name;
-        IF p.n <> 1 OR p.body <> f.body OR NOT p.definer OR p.owner <> s.owner
-           OR p.settings <> (SELECT count(*) FROM regexp_matches(
-                                 f.options, '\n SET ', 'g')) THEN
+    level := 'fail';
+    why := 'They were changed, dropped or made by another version.';
+    FOR f IN SELECT b.*, ARRAY(
+                 SELECT m[1] || '=' || btrim(m[2], '''')
+                   FROM regexp_matches(b.options, '^ SET (\w+) = (.*)$', 'gn') m
+                  ORDER BY 1) AS settings
+               FROM order_sweep.build(s) b
+    LOOP
+        SELECT count(*) AS n, min(q.prosrc) AS body,
+               bool_and(q.prosecdef) AS definer,
+               min(pg_get_userbyid(q.proowner)::text) AS owner,
+               min(pg_get_function_identity_arguments(q.oid)) AS arguments,
+               min(q.oid::regprocedure::text) AS signature,
+               min(q.provolatile::text) AS volatility,
+               min(ARRAY(SELECT c FROM unnest(q.proconfig) c ORDER BY 1)) AS settings,
+               bool_or(EXISTS (
+                   SELECT FROM aclexplode(coalesce(q.proacl,
+                               acldefault('f', q.proowner))) a
+                    WHERE a.grantee = 0)) AS open
+          INTO p FROM pg_proc q
+         WHERE q.pronamespace = 'order_sweep'::regnamespace AND q.proname = f.name;
+        IF p.n <> 1 OR p.body <> f.body OR NOT p.definer OR p.open
+           OR p.arguments <> f.arguments
+           OR p.volatility <> lower(left(f.options, 1))
+           OR p.settings IS DISTINCT FROM f.settings THEN
             _drifted := _drifted || f.name;
+        ELSIF p.owner <> s.owner THEN
+            -- migrate works as the owner of the definition: it could not
+            -- replace this one
+            _foreign := true;
+            what := format('%s belongs to role %I, not to %I', f.name, p.owner,
+                           s.owner);
+            mend := format('ALTER FUNCTION %s OWNER TO %I;', p.signature, s.owner);
+            RETURN NEXT;
         END IF;
     END LOOP;
-    IF _drifted = '{}' THEN
-        level := 'ok';
-        what := 'the functions are those this version generates';
-    ELSE
-        level := 'fail';
+    IF _drifted <> '{}' THEN
         what := format('%s: not what this version generates',
                        array_to_string(_drifted, ', '));
-        why := 'They were changed, dropped or made by another version.';
         mend := 'order-sweep migrate';
+        RETURN NEXT;
+    ELSIF NOT _foreign THEN
+        level := 'ok';
+        what := 'the functions are those this version generates';
+        why := NULL;
+        mend := NULL;
+        RETURN NEXT;
     END IF;
-    RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION order_sweep.check_functions IS
     'are the generated functions there, and as they would be generated now';
+
+CREATE OR REPLACE FUNCTION order_sweep.clock_type(s order_sweep.sweep)
+RETURNS text LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _type regtype;
+BEGIN
+    -- Of a row that is never read: this runs nothing of the fragment.
+    PERFORM set_config('search_path', s.search_path, true);
+    EXECUTE format(E'SELECT pg_catalog.pg_typeof((SELECT (%s\n) FROM %s o LIMIT 0))',
+                   coalesce(s.deadline, s.since), s.orders) INTO _type;
+    PERFORM set_config('search_path', 'pg_catalog, pg_temp', true);
+    RETURN format_type(order_sweep.base_type(_type), -1);
+EXCEPTION WHEN OTHERS THEN
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION order_sweep.clock_type IS
+    'the type that the clock of a definition has now; NULL: it does not parse';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_types(s order_sweep.sweep)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
@@ -201,7 +363,6 @@ AS $$
 DECLARE
     _orders regclass := to_regclass(s.orders);
     _types text[];
-    _clock text := coalesce(s.deadline, s.since);
     _type text;
 BEGIN
     item := 'types';
@@ -212,8 +373,8 @@ BEGIN
         item := 'orders';
         what := format('there is no table %s', s.orders);
         why := 'It was dropped or renamed.';
-        mend := 'Call order_sweep.define with its new name, or '
-                || format('SELECT order_sweep.undefine(%L);', s.name);
+        mend := format('Call order_sweep.define with its new name, or '
+                       'order_sweep.undefine(%L).', s.name);
         RETURN NEXT;
         RETURN;
     END IF;
@@ -229,11 +390,7 @@ BEGIN
             array_to_string(s.key_types, ', '), array_to_string(_types, ', '));
         RETURN NEXT;
     END IF;
-    SELECT format_type(order_sweep.base_type(a.atttypid), -1) INTO _type
-      FROM pg_attribute a
-     WHERE a.attrelid = _orders AND a.attnum > 0 AND NOT a.attisdropped
-       AND (quote_ident(a.attname) = _clock
-            OR 'o.' || quote_ident(a.attname) = _clock);
+    _type := order_sweep.clock_type(s);
     IF _type <> s.clock_type THEN
         what := format('%s: the type was %s and is %s',
             CASE WHEN s.deadline IS NULL THEN 'since' ELSE 'deadline' END,
@@ -251,22 +408,24 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _orders regclass := to_regclass(s.orders);
+    _all regclass[] := ARRAY(SELECT _orders
+                             UNION SELECT t.relid FROM pg_partition_tree(_orders) t);
 BEGIN
     level := 'fail';
     FOR what, mend IN
         SELECT format('index %s is invalid', i.indexrelid::regclass),
-               format('REINDEX INDEX CONCURRENTLY %s;', i.indexrelid::regclass)
-          FROM pg_index i WHERE i.indrelid = _orders AND NOT i.indisvalid LOOP
+               CASE c.relkind
+                   WHEN 'I' THEN 'ALTER INDEX ... ATTACH PARTITION an index of '
+                                 'each partition.'
+                   ELSE format('REINDEX INDEX CONCURRENTLY %s;',
+                               i.indexrelid::regclass) END
+          FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+         WHERE i.indrelid = ANY (_all) AND NOT i.indisvalid LOOP
         item := 'invalid index';
         why := 'CREATE INDEX CONCURRENTLY failed half-way; nothing uses it.';
         RETURN NEXT;
     END LOOP;
-    IF EXISTS (SELECT FROM pg_class c, pg_roles r
-                WHERE c.oid = _orders AND c.relrowsecurity
-                  AND r.rolname = s.owner AND NOT r.rolsuper
-                  AND NOT r.rolbypassrls
-                  AND (c.relforcerowsecurity OR c.relowner <> r.oid))
-       AND s.settings IS NULL THEN
+    IF s.settings IS NULL AND order_sweep.is_bound(_orders, s.owner) THEN
         item := 'row security';
         what := format('the policies of %s hide rows from role %I', s.orders, s.owner);
         why := 'Every call raises rather than pass hidden orders in silence.';
@@ -276,14 +435,26 @@ BEGIN
     END IF;
     level := 'warn';
     FOR what IN
-        SELECT format('trigger %I may swallow or undo the update', t.tgname)
+        SELECT format('trigger %I of %s may swallow or undo the update',
+                      t.tgname, t.tgrelid::regclass)
           FROM pg_trigger t
-         WHERE t.tgrelid = _orders AND NOT t.tgisinternal
-           AND t.tgenabled <> 'D' AND t.tgtype & 1 = 1 AND t.tgtype & 2 = 2
-           AND t.tgtype & 16 = 16 LOOP
+          JOIN pg_proc p ON p.oid = t.tgfoid
+          JOIN pg_language l ON l.oid = p.prolang
+         WHERE t.tgrelid = ANY (_all) AND NOT t.tgisinternal
+           AND t.tgparentid = 0 AND t.tgenabled <> 'D'
+           -- for each row (1), before (2) or instead (64), of an update (16)
+           AND t.tgtype & 17 = 17 AND t.tgtype & 66 <> 0
+           -- one that only writes into the new row does neither
+           AND (l.lanname <> 'plpgsql'
+                OR p.prosrc ~* '\mreturn\s+(null|old)\M|:?=\s*old\M')
+        UNION ALL
+        SELECT format('rule %I of %s acts instead of the update', r.rulename, s.orders)
+          FROM pg_rewrite r
+         WHERE r.ev_class = _orders AND r.ev_type = '2' AND r.is_instead
+    LOOP
         item := 'trigger';
-        why := 'A row trigger before UPDATE that returns NULL or the old status '
-               'makes each order fail.';
+        why := 'What swallows the update, or sets the status back, makes each '
+               'order fail.';
         mend := 'See that it lets the update of set pass.';
         RETURN NEXT;
     END LOOP;
@@ -292,7 +463,9 @@ BEGIN
           FROM pg_partitioned_table p, unnest(p.partattrs::int2[]) n
           JOIN pg_attribute a ON a.attnum = n AND a.attrelid = _orders
          WHERE p.partrelid = _orders
-           AND s.set ~ format('(^|,)\s*%s\s*=', quote_ident(a.attname)) LOOP
+           -- c = ..., or (..., c, ...) = ...
+           AND s.set ~ format('(^|,)\s*(%s|\([^()=]*\m%1$s\M[^()=]*\))\s*=',
+                              quote_ident(a.attname)) LOOP
         item := 'partition key';
         why := 'Each cancel moves its row to another partition: a delete and an '
                'insert, which a payment in flight through a foreign key meets '
@@ -305,16 +478,13 @@ COMMENT ON FUNCTION order_sweep.check_table IS
     'what there is about the orders table that makes a run fail or lie';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_payments(
-    sweep text, argument text, plan json)
+    s order_sweep.sweep, argument text, plan json)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
-DECLARE
-    s order_sweep.sweep;
 BEGIN
-    SELECT * INTO STRICT s FROM order_sweep.sweep d WHERE d.name = check_payments.sweep;
     FOR what IN
         SELECT DISTINCT format('%s looks into %s, which no foreign key ties to %s',
                                argument, r.relation, s.orders)
@@ -370,15 +540,18 @@ BEGIN
         item := 'backlog';
         what := format('the oldest order to sweep is overdue for %s',
                        date_trunc('second', _oldest));
-        why := 'No run has come, or none came so far.';
-        mend := 'See that cron starts order-sweep, and what it says: '
-                'SELECT * FROM order_sweep.run ORDER BY id DESC LIMIT 10;';
+        why := CASE WHEN s.paused THEN 'The sweep is paused.'
+                    ELSE 'No run has come, or none came so far.' END;
+        mend := CASE WHEN s.paused
+            THEN format('SELECT order_sweep.resume(%L);', s.name)
+            ELSE 'See that cron starts order-sweep, and what it says: '
+                 'SELECT * FROM order_sweep.run ORDER BY id DESC LIMIT 10;' END;
         RETURN NEXT;
     END IF;
 EXCEPTION WHEN data_exception THEN
     level := 'fail';
     item := 'look';
-    what := order_sweep.blame(s.name, SQLSTATE, SQLERRM);
+    what := SQLERRM;
     why := 'The look for due orders fails, for all of them.';
     mend := 'Guard a cast in since, unpaid or unless by CASE WHEN ... THEN ... END, '
             'or use order_sweep.moment(text).';
@@ -418,9 +591,13 @@ BEGIN
     FOR what, mend IN
         SELECT format('default_transaction_isolation is %s%s', x.value,
                    coalesce(' for role ' || quote_ident(r.rolname), '')),
-               CASE WHEN r.rolname IS NULL
-                    THEN format('ALTER DATABASE %I RESET default_transaction_isolation;', current_database())
-                    ELSE format('ALTER ROLE %I RESET default_transaction_isolation;', r.rolname) END
+               format('ALTER %s RESET default_transaction_isolation;',
+                   CASE WHEN r.rolname IS NULL
+                        THEN format('DATABASE %I', current_database())
+                        ELSE format('ROLE %I', r.rolname)
+                             || CASE d.setdatabase WHEN 0 THEN ''
+                                ELSE format(' IN DATABASE %I', current_database())
+                                END END)
           FROM pg_db_role_setting d
           LEFT JOIN pg_roles r ON r.oid = d.setrole,
                LATERAL (SELECT substr(c, 31) AS value FROM unnest(d.setconfig) c
@@ -428,13 +605,26 @@ BEGIN
          WHERE d.setdatabase IN (0, (SELECT oid FROM pg_database
                                       WHERE datname = current_database()))
            AND x.value <> 'read committed'
+           -- of those who sweep
+           AND (d.setrole = 0 OR has_function_privilege(d.setrole,
+                    'order_sweep.begin_run(text, text, integer, interval)',
+                    'EXECUTE'))
         UNION ALL
-        SELECT format('default_transaction_isolation is %s', f.setting),
+        -- what this session would have without its own setting, and without
+        -- one of its role or of the database
+        SELECT format('default_transaction_isolation is %s', f.reset_val),
                'ALTER SYSTEM RESET default_transaction_isolation;'
           FROM pg_settings f
          WHERE f.name = 'default_transaction_isolation'
-           AND f.source IN ('configuration file', 'command line')
-           AND f.reset_val <> 'read committed' LOOP
+           AND f.reset_val <> 'read committed'
+           AND NOT EXISTS (
+               SELECT FROM pg_db_role_setting d, unnest(d.setconfig) c
+                WHERE c LIKE 'default_transaction_isolation=%'
+                  AND (d.setdatabase = 0 OR d.setdatabase = (
+                           SELECT oid FROM pg_database
+                            WHERE datname = current_database()))
+                  AND (d.setrole = 0 OR pg_get_userbyid(d.setrole) = session_user))
+    LOOP
         item := 'isolation';
         why := 'A run sets it back to read committed for itself; what else '
                'calls the functions is refused.';
@@ -448,16 +638,19 @@ BEGIN
           FROM pg_stat_activity a
          WHERE (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
            AND a.pid <> pg_backend_pid() AND now() - a.xact_start > patience
+           AND coalesce(a.datname = current_database(), true)
         UNION ALL
         SELECT format('prepared transaction %L has held back vacuum for %s',
                    p.gid, date_trunc('second', now() - p.prepared)),
                format('ROLLBACK PREPARED %L;', p.gid)
-          FROM pg_prepared_xacts p WHERE now() - p.prepared > patience
+          FROM pg_prepared_xacts p
+         WHERE now() - p.prepared > patience AND p.database = current_database()
         UNION ALL
         SELECT format('replication slot %I holds back vacuum', r.slot_name),
                format('SELECT pg_drop_replication_slot(%L);', r.slot_name)
           FROM pg_replication_slots r
          WHERE NOT r.active AND (r.xmin IS NOT NULL OR r.catalog_xmin IS NOT NULL)
+           AND coalesce(r.database = current_database(), true)
     LOOP
         item := 'vacuum';
         why := 'Rows of swept orders pile up before the next due one, and each '
@@ -469,37 +662,54 @@ COMMENT ON FUNCTION order_sweep.check_server IS
     'standby, unlogged tables, isolation, and who has held back vacuum for '
     'longer than patience';
 
-CREATE OR REPLACE FUNCTION order_sweep.check_role(role regrole)
+CREATE OR REPLACE FUNCTION order_sweep.check_role(role text)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    _missing text[];
+    _missing record;
+    _found boolean := false;
 BEGIN
     IF role IS NULL THEN
         RETURN;
     END IF;
     item := 'grants';
-    mend := format('SELECT order_sweep.grant_to(%L);', role);
+    level := 'fail';
+    IF NOT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role) THEN
+        what := format('there is no role "%s"', role);
+        why := 'It is the one that --role names.';
+        mend := format('CREATE ROLE %I LOGIN; SELECT order_sweep.grant_to(%L);',
+                       role, quote_ident(role));
+        RETURN NEXT;
+        RETURN;
+    END IF;
     why := 'A run under this role would be refused.';
-    SELECT array_agg(x ORDER BY x) INTO _missing FROM (
-        SELECT 'USAGE on schema order_sweep' AS x
+    FOR _missing IN
+        SELECT 1 AS n, 'CONNECT on database ' || quote_ident(current_database()) AS x,
+               format('GRANT CONNECT ON DATABASE %I TO %I;', current_database(),
+                      role) AS mend
+         WHERE NOT has_database_privilege(role, current_database(), 'CONNECT')
+        UNION ALL
+        SELECT 2, 'USAGE on schema order_sweep', NULL
          WHERE NOT has_schema_privilege(role, 'order_sweep', 'USAGE')
         UNION ALL
-        SELECT 'EXECUTE on ' || p.oid::regprocedure FROM pg_proc p
+        SELECT 3, 'EXECUTE on ' || p.oid::regprocedure, NULL FROM pg_proc p
          WHERE p.pronamespace = 'order_sweep'::regnamespace
            AND (p.proname = ANY (order_sweep.run_functions())
                 OR EXISTS (SELECT FROM order_sweep.sweep d,
                                   unnest(order_sweep.run_suffixes()) x
                             WHERE p.proname = d.name || x))
-           AND NOT has_function_privilege(role, p.oid, 'EXECUTE')) m;
-    FOREACH what IN ARRAY coalesce(_missing, '{}') LOOP
-        level := 'fail';
-        what := format('role %s has no %s', role, what);
+           AND NOT has_function_privilege(role, p.oid, 'EXECUTE')
+         ORDER BY 1, 2
+    LOOP
+        _found := true;
+        what := format('role %s has no %s', role, _missing.x);
+        mend := coalesce(_missing.mend, format('SELECT order_sweep.grant_to(%L);',
+                                               quote_ident(role)));
         RETURN NEXT;
     END LOOP;
-    IF _missing IS NULL THEN
+    IF NOT _found THEN
         level := 'ok';
         what := format('role %s may run every sweep', role);
         why := NULL;
@@ -510,8 +720,23 @@ END $$;
 COMMENT ON FUNCTION order_sweep.check_role IS
     'the rights that a role lacks for a run, each named';
 
+CREATE OR REPLACE FUNCTION order_sweep.check_search_path(s order_sweep.sweep)
+RETURNS TABLE (level text, item text, what text, why text, mend text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT 'fail', 'search path',
+           format('%s may create in schema %I', o.grantee, o.schema),
+           'An operator or function put there would run in the definition''s '
+           'place, with its owner''s rights.',
+           format('REVOKE CREATE ON SCHEMA %I FROM %s;', o.schema, o.grantee)
+      FROM order_sweep.open_schemas(s.path, s.owner) o
+$$;
+COMMENT ON FUNCTION order_sweep.check_search_path IS
+    'schemas of a definition''s path in which others than its owner may create';
+
 CREATE OR REPLACE FUNCTION order_sweep.check(
-    role regrole DEFAULT NULL, patience interval DEFAULT '5 minutes')
+    role text DEFAULT NULL, patience interval DEFAULT '5 minutes')
 RETURNS TABLE (level text, sweep text, item text, what text, why text, mend text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -527,10 +752,19 @@ BEGIN
     FOR s IN SELECT * FROM order_sweep.sweep d ORDER BY d.name LOOP
         RETURN QUERY SELECT c.level, s.name, c.item, c.what, c.why, c.mend FROM (
             SELECT * FROM order_sweep.check_functions(s)
+            UNION ALL SELECT * FROM order_sweep.check_search_path(s)
             UNION ALL SELECT * FROM order_sweep.check_types(s)
             UNION ALL SELECT * FROM order_sweep.check_table(s)
             UNION ALL SELECT * FROM order_sweep.check_times(s)) c;
     END LOOP;
+    IF NOT FOUND THEN
+        level := 'fail';
+        item := 'sweep';
+        what := 'no sweep is defined';
+        why := 'A run has nothing to do, and says so.';
+        mend := 'Call order_sweep.define in this database.';
+        RETURN NEXT;
+    END IF;
 END $$;
 COMMENT ON FUNCTION order_sweep.check IS
     'what would make a run fail or lie, as far as the catalogs tell; '

@@ -1,4 +1,3 @@
--- What a look's plan means.  $1: sweep; $2: argument; $3: plan.
+-- What the plan of a part means.  $1: sweep; $2: argument; $3: plan.
 SELECT level, $1, item, what, why, mend
-  FROM order_sweep.check_plan($1::text, $3::json)
- WHERE $2::text IS NOT NULL
+  FROM order_sweep.check_plan($1::text, $2::text, $3::json)

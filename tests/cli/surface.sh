@@ -88,7 +88,8 @@ check_usage_errors() {
 
     expect_usage_error "unknown option \"--foo\"; $help" --foo
     expect_usage_error "unknown option \"-x\"; $help" -x
-    expect_usage_error "unknown command \"foo\"; write run or migrate" foo
+    local commands='write run, check, explain or migrate'
+    expect_usage_error "unknown command \"foo\"; $commands" foo
     expect_usage_error "unexpected argument \"b\"; $help" run b
     expect_usage_error "$window \"30\" has no unit; write 30s, 30m or 30h" \
         --window 30
@@ -105,6 +106,8 @@ check_usage_errors() {
     expect_usage_error "$window or leave it out" --window ''
     local print='--print: an option of migrate only;'
     expect_usage_error "$print write order-sweep migrate --print" --print
+    local key='explain: no key; write order-sweep explain KEY,'
+    expect_usage_error "$key a word for each column of the key" explain
 }
 
 # The lists below have the form of --list-options: name, letter, argument.

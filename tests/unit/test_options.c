@@ -90,6 +90,12 @@ assert_same(const struct osw_options *a, const struct osw_options *b)
     assert_same_text(a->host, b->host);
     assert_same_text(a->port, b->port);
     assert_same_text(a->user, b->user);
+    assert_int_equal(a->probe, b->probe);
+    assert_same_text(a->role, b->role);
+    assert_int_equal(a->key_columns, b->key_columns);
+    for (int i = 0; i < a->key_columns; i++) {
+        assert_string_equal(a->key[i], b->key[i]);
+    }
 }
 
 /* Written out, so that a changed default shows in a test. */
@@ -211,6 +217,67 @@ connection_options_are_those_of_psql(void **state)
 }
 
 static void
+check_takes_a_role_and_probe(void **state)
+{
+    (void)state;
+    ASSERT_PARSES("check", expected.verb = OSW_VERB_CHECK);
+    ASSERT_PARSES("check|--role|order-sweep", expected.verb = OSW_VERB_CHECK;
+                  expected.role = "order-sweep");
+    ASSERT_PARSES("--probe|check", expected.verb = OSW_VERB_CHECK;
+                  expected.probe = true);
+    ASSERT_PARSES("check|--format=json|-d|shop", expected.verb = OSW_VERB_CHECK;
+                  expected.format = OSW_FORMAT_JSON;
+                  expected.dbname = "shop");
+}
+
+/* Whatever a key looks like, it is taken as it is. */
+static void
+explain_takes_a_key(void **state)
+{
+    (void)state;
+    ASSERT_PARSES("explain|4711", expected.verb = OSW_VERB_EXPLAIN;
+                  expected.key[0] = "4711";
+                  expected.key_columns = 1);
+    ASSERT_PARSES("explain|a, b||it's {x}", expected.verb = OSW_VERB_EXPLAIN;
+                  expected.key[0] = "a, b";
+                  expected.key[1] = "";
+                  expected.key[2] = "it's {x}";
+                  expected.key_columns = 3);
+    ASSERT_PARSES("explain|--|-1|--sweep", expected.verb = OSW_VERB_EXPLAIN;
+                  expected.key[0] = "-1";
+                  expected.key[1] = "--sweep";
+                  expected.key_columns = 2);
+    ASSERT_PARSES("--sweep|a|explain|explain|-v",
+                  expected.verb = OSW_VERB_EXPLAIN;
+                  expected.sweep = "a";
+                  expected.verbosity = 1;
+                  expected.key[0] = "explain";
+                  expected.key_columns = 1);
+}
+
+static void
+a_key_has_as_many_columns_as_an_index(void **state)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+    struct osw_options options;
+    char program[] = "order-sweep";
+    char verb[] = "explain";
+    char word[] = "1";
+    char *argv[OSW_KEY_COLUMNS + 4] = {program, verb};
+
+    (void)state;
+    for (int i = 0; i <= OSW_KEY_COLUMNS; i++) {
+        argv[2 + i] = word;
+    }
+    assert_true(osw_options_parse(OSW_KEY_COLUMNS + 2, argv, &options, &error));
+    assert_int_equal(options.key_columns, OSW_KEY_COLUMNS);
+    assert_false(
+        osw_options_parse(OSW_KEY_COLUMNS + 3, argv, &options, &error));
+    assert_int_equal(error.exit, OSW_EXIT_USAGE);
+    assert_string_equal(error.message, "unexpected argument \"1\"");
+}
+
+static void
 limits_go_together(void **state)
 {
     (void)state;
@@ -275,13 +342,15 @@ struct refusal {
     const char *message; /* with "; " before the hint, as it is printed */
 };
 
-#define HELP      "; see order-sweep --help"
-#define ONE_OF    "; leave one of the two out"
-#define NOT_DRY   ": has no meaning with --dry-run" ONE_OF
-#define NOT_THERE ": not an option of migrate; leave it out"
-#define BATCH     "; write a whole number from 1 to 10000"
-#define ORDERS    "; write a whole number from 0 to 1000000000"
-#define ROWS      "; write a whole number from 0 to 1000000"
+#define HELP       "; see order-sweep --help"
+#define COMMANDS   "; write run, check, explain or migrate"
+#define ONE_OF     "; leave one of the two out"
+#define NOT_DRY    ": has no meaning with --dry-run" ONE_OF
+#define NOT_THERE  ": not an option of migrate; leave it out"
+#define CHECK_ONLY ": an option of check only; write order-sweep check "
+#define BATCH      "; write a whole number from 1 to 10000"
+#define ORDERS     "; write a whole number from 0 to 1000000000"
+#define ROWS       "; write a whole number from 0 to 1000000"
 #define NAME                                                                   \
     "; write a small letter, then up to 39 small letters, digits and "         \
     "underscores"
@@ -304,11 +373,11 @@ static const struct refusal refusals[] = {
     {"--li", "option \"--li\" is ambiguous; write it out"},
     {"--ver", "option \"--ver\" is ambiguous; write it out"},
     {"--d=x", "option \"--d\" is ambiguous; write it out"},
-    {"foo", "unknown command \"foo\"; write run or migrate"},
-    {"RUN", "unknown command \"RUN\"; write run or migrate"},
-    {"-", "unknown command \"-\"; write run or migrate"},
-    {"--|--print", "unknown command \"--print\"; write run or migrate"},
-    {"-v|", "unknown command \"\"; write run or migrate"},
+    {"foo", "unknown command \"foo\"" COMMANDS},
+    {"RUN", "unknown command \"RUN\"" COMMANDS},
+    {"-", "unknown command \"-\"" COMMANDS},
+    {"--|--print", "unknown command \"--print\"" COMMANDS},
+    {"-v|", "unknown command \"\"" COMMANDS},
     {"run|migrate", "unexpected argument \"migrate\"" HELP},
     {"migrate|4711", "unexpected argument \"4711\"" HELP},
     {"run|--|4711", "unexpected argument \"4711\"" HELP},
@@ -434,6 +503,25 @@ static const struct refusal refusals[] = {
     {"migrate|--time-limit|5s", "--time-limit" NOT_THERE},
     {"migrate|--hard-limit|5s", "--hard-limit" NOT_THERE},
     {"migrate|--format|json", "--format" NOT_THERE},
+    {"explain",
+     "explain: no key; write order-sweep explain KEY, a word for each column "
+     "of the key"},
+    {"check|4711", "unexpected argument \"4711\"" HELP},
+    {"--probe", "--probe" CHECK_ONLY "--probe"},
+    {"-n|--role=x", "--role" CHECK_ONLY "--role"},
+    {"migrate|--role=x", "--role" CHECK_ONLY "--role"},
+    {"explain|1|--probe", "--probe" CHECK_ONLY "--probe"},
+    {"check|--print",
+     "--print: an option of migrate only; write order-sweep migrate --print"},
+    {"check|--sweep|a", "--sweep: not an option of check; leave it out"},
+    {"check|-n", "--dry-run: not an option of check; leave it out"},
+    {"check|--window|1h", "--window: not an option of check; leave it out"},
+    {"check|--limit|5", "--limit: not an option of check; leave it out"},
+    {"explain|1|-n", "--dry-run: not an option of explain; leave it out"},
+    {"explain|1|--window|1h",
+     "--window: not an option of explain; leave it out"},
+    {"explain|1|--time-limit|5s",
+     "--time-limit: not an option of explain; leave it out"},
 };
 
 static void
@@ -553,7 +641,7 @@ static void
 help_shows_every_listed_option(void **state)
 {
     (void)state;
-    assert_int_equal(for_each_listed(check_help_has), 21);
+    assert_int_equal(for_each_listed(check_help_has), 23);
 }
 
 static void
@@ -678,6 +766,9 @@ main(void)
         cmocka_unit_test(an_empty_argv_gives_the_defaults),
         cmocka_unit_test(every_option_sets_its_field),
         cmocka_unit_test(connection_options_are_those_of_psql),
+        cmocka_unit_test(check_takes_a_role_and_probe),
+        cmocka_unit_test(explain_takes_a_key),
+        cmocka_unit_test(a_key_has_as_many_columns_as_an_index),
         cmocka_unit_test(limits_go_together),
         cmocka_unit_test(words_and_options_come_in_any_order),
         cmocka_unit_test(order_does_not_depend_on_the_environment),

@@ -1,0 +1,2 @@
+-- Back from the definition's owner.
+RESET ROLE

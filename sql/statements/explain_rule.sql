@@ -1,2 +1,0 @@
--- The plan of a prepared rule.
-EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE checked

@@ -1,0 +1,131 @@
+#!/bin/bash
+# What order-sweep check finds about the server: a standby, the isolation that
+# is set for all, and who holds back vacuum.  On a server of its own.
+set -euo pipefail
+
+# shellcheck source=tests/support/db.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/db.sh"
+# shellcheck source=tests/support/steps.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/steps.sh"
+# shellcheck source=tests/support/findings.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/findings.sh"
+
+standby=
+server()
+{
+    cluster_as_server "$(cluster_bindir)/pg_ctl" "$@" >/dev/null
+}
+stop_all()
+{
+    tidy_up
+    if [ -n "$standby" ]; then
+        server -D "$standby" -m fast -w stop
+    fi
+    cluster_stop
+}
+trap stop_all EXIT
+ORDER_SWEEP_TEST_CONF='max_prepared_transactions = 2' cluster_start
+
+new_findings server
+# Sees what others do, as whoever asks who holds back vacuum has to.
+super "GRANT pg_monitor TO $owner"
+
+clean 'a clean server'
+
+# --- Isolation ---------------------------------------------------------------
+
+mend='ALTER SYSTEM RESET default_transaction_isolation;'
+super "ALTER SYSTEM SET default_transaction_isolation = 'serializable'"
+super 'SELECT pg_reload_conf()' >/dev/null
+until_true "SELECT reset_val = 'serializable' FROM pg_settings
+    WHERE name = 'default_transaction_isolation'"
+finds 'isolation of the server' 1 \
+    "warn||isolation|default_transaction_isolation is serializable|$mend"
+super "$mend"
+super 'SELECT pg_reload_conf()' >/dev/null
+until_true "SELECT reset_val = 'read committed' FROM pg_settings
+    WHERE name = 'default_transaction_isolation'"
+clean 'isolation reset'
+
+# --- Vacuum ------------------------------------------------------------------
+
+# As check does it, but with no patience.
+vacuum()
+{
+    ask "SELECT regexp_replace(concat_ws('|', level, item, what, mend),
+            'for [0-9:]+', 'for …', 'g')
+        FROM order_sweep.check(NULL, '0') WHERE item = 'vacuum'"
+}
+is 'nobody holds back vacuum' "$(vacuum)" ''
+
+hold "SET application_name = 'a report'; BEGIN ISOLATION LEVEL REPEATABLE READ;
+    SELECT count(*) FROM shop.t" >/dev/null
+pid=$(converse 5 6 'SELECT pg_backend_pid()')
+is 'an open snapshot' "$(vacuum)" "warn|vacuum|session $pid (a report) has held back vacuum for …|SELECT pg_terminate_backend($pid);"
+clean 'one of less than five minutes'
+super "SELECT pg_terminate_backend($pid)" >/dev/null
+let_go >/dev/null 2>&1 || :
+until_true "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $pid)"
+is 'the session is gone' "$(vacuum)" ''
+
+hold "SET application_name = 'a writer'; BEGIN; INSERT INTO shop.t (id) VALUES (9)" \
+    >/dev/null
+pid=$(converse 5 6 'SELECT pg_backend_pid()')
+is 'an open transaction' "$(vacuum)" "warn|vacuum|session $pid (a writer) has held back vacuum for …|SELECT pg_terminate_backend($pid);"
+let_go ROLLBACK
+
+psql -X -q -d postgres -U "$superuser" -c 'BEGIN' -c 'SELECT txid_current()' \
+    -c "PREPARE TRANSACTION 'other'" >/dev/null
+is 'a transaction of another database' "$(vacuum)" ''
+psql -X -q -d postgres -U "$superuser" -c "ROLLBACK PREPARED 'other'"
+change "BEGIN; INSERT INTO shop.t (id) VALUES (9);
+    PREPARE TRANSACTION 'it''s left'"
+mend="ROLLBACK PREPARED 'it''s left';"
+is 'a prepared transaction' "$(vacuum)" "warn|vacuum|prepared transaction 'it''s left' has held back vacuum for …|$mend"
+change "$mend"
+is 'it is gone' "$(vacuum)" ''
+
+# A slot tells no age: one that nobody uses is found at once.
+super "SELECT pg_create_physical_replication_slot('left_over', true)" >/dev/null
+is 'a slot that holds no snapshot' "$(vacuum)" ''
+
+# --- A standby ---------------------------------------------------------------
+
+# It sends the snapshots of its sessions through the slot.
+cluster_as_server mkdir -m 700 "$cluster_dir/run/standby"
+standby=$cluster_dir/run/standby
+cluster_as_server env PGHOST="$PGHOST" PGUSER="$superuser" \
+    "$(cluster_bindir)/pg_basebackup" -D "$standby" -R -S left_over -c fast \
+    >/dev/null
+cluster_as_server sh -c "printf '%s\n' 'port = 5433' \
+    'hot_standby_feedback = on' 'wal_receiver_status_interval = 1' \
+    >>'$standby/postgresql.conf'"
+server -D "$standby" -l "$cluster_dir/run/standby.log" -w -t 60 start
+
+finds 'a standby' 78 'fail||standby|this server is a standby|Name the primary, or all hosts: --host a,b.' \
+    --port 5433
+clean 'its primary'
+runs 78 check --port 5433 --probe
+is 'the probe needs a primary' "$(printf '%s' "$err" | grep -c read-only)" 1
+runs 0 check --host "$PGHOST,$PGHOST" --port 5433,5432 --probe
+order=$(place '31 minutes')
+until_true "SELECT bool_and(replay_lsn >= pg_current_wal_lsn())
+    FROM pg_stat_replication"
+runs 0 explain --port 5433 --sweep=cancel_unpaid "$order"
+is 'explain on a standby' "$(printf '%s\n' "$out" | tail -n 1)" \
+    '    the next run sweeps it'
+runs 0 --port 5433 --dry-run --format=json
+runs 69 --port 5433
+
+# Its snapshot stays in the slot when it dies.
+until_true "SELECT xmin IS NOT NULL FROM pg_replication_slots"
+server -D "$standby" -m immediate -w stop
+standby=
+until_true 'SELECT NOT active FROM pg_replication_slots'
+mend="SELECT pg_drop_replication_slot('left_over');"
+finds 'a slot that nobody uses' 1 \
+    "warn||vacuum|replication slot left_over holds back vacuum|$mend"
+super "$mend"
+clean 'the slot is gone'
+
+finish
