@@ -40,12 +40,15 @@ BEGIN
     IF coalesce(cardinality(key), 0) = 0 THEN
         PERFORM order_sweep.refuse('key', 'is empty',
             'Name the columns of the primary key, for example ''{id}''.');
-    ELSIF array_ndims(key) <> 1 OR cardinality(key) > 32
-          OR (SELECT count(DISTINCT k) FROM unnest(key) k) <> cardinality(key) THEN
-        PERFORM order_sweep.refuse('key', 'is no list of different columns',
-            'Name up to 32 columns, each once, for example ''{shop,id}''.');
+    ELSIF array_ndims(key) <> 1 OR cardinality(key) > 32 THEN
+        PERFORM order_sweep.refuse('key', 'is no list of columns',
+            'Name up to 32 columns, for example ''{shop,id}''.');
     END IF;
     FOREACH _column IN ARRAY key LOOP
+        IF cardinality(array_positions(key, _column)) > 1 THEN
+            PERFORM order_sweep.refuse('key', format('names "%s" twice', _column),
+                'Name each column once.');
+        END IF;
         SELECT format_type(order_sweep.base_type(a.atttypid), -1) INTO _type
           FROM pg_attribute a
          WHERE a.attrelid = orders AND a.attname = _column
@@ -316,6 +319,14 @@ BEGIN
             format('"%s" cannot be the name of a sweep', s.name),
             'Write up to 40 lower case letters, digits and _, beginning with '
             'a letter.');
+    END IF;
+    IF NOT EXISTS (SELECT FROM order_sweep.sweep o WHERE o.name = s.name)
+       AND EXISTS (SELECT FROM pg_proc p, unnest(order_sweep.run_suffixes()) x
+                    WHERE p.pronamespace = 'order_sweep'::regnamespace
+                      AND p.proname = s.name || x) THEN
+        PERFORM order_sweep.refuse('sweep',
+            format('"%s" would replace functions of order-sweep itself', s.name),
+            'Choose another name.');
     END IF;
     PERFORM order_sweep.check_path(path, current_user);
     s.path := path;

@@ -24,7 +24,7 @@ stop_all()
     cluster_stop
 }
 trap stop_all EXIT
-ORDER_SWEEP_TEST_CONF='max_prepared_transactions = 2' cluster_start
+ORDER_SWEEP_TEST_CONF='max_prepared_transactions = 2' cluster_start ''
 
 new_findings server
 # Sees what others do, as whoever asks who holds back vacuum has to.

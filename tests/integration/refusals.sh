@@ -31,7 +31,8 @@ DECLARE
         "set": "status = ''closed''"}';
     types jsonb := '{"orders": "regclass", "key": "text[]",
         "after": "interval", "grace": "interval", "max_age": "interval",
-        "unless": "json", "each": "text[]", "again": "boolean"}';
+        "unless": "json", "each": "text[]", "again": "boolean",
+        "settings": "json", "run_as": "regrole"}';
     list text;
     said text;
     hint text;
@@ -67,11 +68,19 @@ for name in '' 'Upper' '1st' '_x' 'a-b' 'a b' 'a"b' "a'b" 'ä' $'a\nb' 'a;' \
     "$(printf 'a%.0s' $(seq 41))"; do
     refused sweep "$name" "22023 sweep: \"$name\" cannot be the name of a sweep / $mend"
 done
+# build_due and its like are order-sweep's own functions.
+refused sweep build '22023 sweep: "build" would replace functions of order-sweep itself / Choose another name.'
 is 'sweep NULL' "$(ask "SELECT testing.try('sweep', NULL)" | cut -c 1-40)" \
     '22023 sweep: "" cannot be the name of a '
 is 'orders NULL' "$(ask "SELECT testing.try('orders', NULL)")" \
     '22023 orders: is missing / Name the orders table.'
 refused orders 'shop.none' '42P01 relation "shop.none" does not exist'
+# A table of another server has no rows that could be locked.
+sql -c 'CREATE FOREIGN DATA WRAPPER nowhere;
+    CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
+    CREATE FOREIGN TABLE shop.abroad (id int, status text, at timestamptz)
+        SERVER nowhere'
+refused orders shop.abroad '22023 orders: shop.abroad is neither a table nor a view / Name a table, a partitioned table or an updatable view.'
 for table in pg_class information_schema.tables order_sweep.journal; do
     refused orders "$table" "22023 orders: $table is a table of the system / Name a table of the shop."
 done
@@ -84,6 +93,9 @@ is 'key NULL' "$(ask "SELECT testing.try('key', NULL)" | cut -c 1-20)" \
 for column in none '"id"' ID 'id, part' ctid "id'"; do
     refused key "$(ask "SELECT ARRAY[${q}$column$q]")" "22023 key: shop.t has no column \"$column\" / Write the names as the catalog has them, without quotes."
 done
+
+refused key '{id,id}' '22023 key: names "id" twice / Name each column once.'
+refused key '{id,NULL}' '22023 key: shop.t has no column "" / Write the names as the catalog has them, without quotes.'
 
 # --- Time --------------------------------------------------------------------
 
@@ -110,7 +122,13 @@ refused zone 'Nowhere/X' '22023 zone: "Nowhere/X" is no time zone / Take a name 
 refused zone "UTC'" '22023 zone: "UTC'"'"'" is no time zone / Take a name from pg_timezone_names.' '{"since": "local"}'
 refused zone UTC '22023 zone: since is a timestamp with time zone, which has no use for it / Leave zone out.'
 refused unit s '22023 unit: since is a timestamp with time zone, which has no use for it / Leave unit out.'
+refused zone UTC '22023 zone: since is a bigint, which has no use for it / Leave zone out.' '{"since": "secs"}'
+refused zone UTC '22023 zone: deadline is a timestamp with time zone, which has no use for it / Leave zone out.' '{"since": null, "after": null, "deadline": "at"}'
+refused unit ms '22023 unit: since is a timestamp without time zone, which has no use for it / Leave unit out.' '{"since": "local", "zone": "UTC"}'
+refused unit '' "22023 unit: \"\" is not known / Write 's' or 'ms'." '{"since": "secs"}'
 refused unit h "22023 unit: \"h\" is not known / Write 's' or 'ms'." '{"since": "secs"}'
+refused deadline note '22023 deadline: is a text, neither a time nor an integer / Write an expression that is a timestamptz, a timestamp, a date or seconds since 1970.' '{"since": null, "after": null}'
+refused deadline local "22023 zone: deadline is a timestamp without time zone, which says nothing about its zone / Name the time zone it is kept in, for example zone => 'UTC' or 'Europe/Berlin'." '{"since": null, "after": null}'
 refused since note '22023 since: is a text, neither a time nor an integer / Write an expression that is a timestamptz, a timestamp, a date or seconds since 1970.'
 refused since price '22023 since: is a numeric, neither a time nor an integer / Write an expression that is a timestamptz, a timestamp, a date or seconds since 1970.'
 is 'again NULL' "$(ask "SELECT testing.try('again', NULL)")" \
@@ -121,8 +139,8 @@ is 'again NULL' "$(ask "SELECT testing.try('again', NULL)")" \
 refused unless '[]' '22023 unless: is no JSON object / Write {"name of the rule": "SQL predicate", ...}.'
 refused unless '"x"' '22023 unless: is no JSON object / Write {"name of the rule": "SQL predicate", ...}.'
 refused unless 'null' '22023 unless: is no JSON object / Write {"name of the rule": "SQL predicate", ...}.'
-mend="Write up to 60 letters, digits, blanks or _.,'/- beginning with a letter or digit, each name once; \"too old\" and \"swept before\" are taken."
-for name in 'too old' 'swept before' '' ' x' 'a:b' 'a;b' 'a\tb'; do
+mend="Write up to 60 letters, digits, blanks or _.,'/- beginning with a letter or digit, each name once; \"too old\", \"swept before\", \"no clock\" and \"no key\" are taken."
+for name in 'too old' 'swept before' 'no clock' '' ' x' 'a:b' 'a;b' 'a\tb'; do
     refused unless "{\"$name\": \"true\"}" "22023 unless: \"$(printf '%b' "$name")\" cannot be the name of a rule / $mend"
 done
 refused unless '{"a": "true", "a": "false"}' "22023 unless: \"a\" cannot be the name of a rule / $mend"
@@ -130,6 +148,22 @@ refused unless '{"a": 1}' '22023 unless "a": is no string / Write the predicate 
 refused unless '{"a": null}' '22023 unless "a": is no string / Write the predicate as a JSON string.'
 is 'unless that is no JSON' "$(ask "SELECT testing.try('unless', '{')" |
     cut -c 1-5)" 22P02
+
+# --- Settings and roles ------------------------------------------------------
+
+for value in '[]' '"x"' 'null' 1; do
+    refused settings "$value" '22023 settings: is no JSON object / Write {"app.tenant": "1", …}.'
+done
+for name in row_security search_path app '' . app. .x 'app x.y' "app.x'" \
+    "x') OR true --" 'app."x"'; do
+    refused settings "$(ask "SELECT json_build_object(${q}$name$q, '1')")" \
+        "22023 settings: \"$name\" is no setting of the shop / Write names with a dot in them, such as app.tenant."
+done
+for value in 1 null true '{"a": 1}'; do
+    refused settings "{\"app.x\": $value}" \
+        '22023 settings: the value of "app.x" is no string / Write the value as a JSON string.'
+done
+refused run_as nobody_at_all '42704 role "nobody_at_all" does not exist'
 
 # --- Fragments ---------------------------------------------------------------
 
@@ -141,6 +175,7 @@ for argument in unpaid set since event paid; do
 done
 refused unless '{"a": " "}' "22023 unless \"a\": $empty"
 refused each '{"SELECT 1", ""}' "22023 each[2]: $empty"
+refused each '{NULL}' "22023 each[1]: $empty"
 is 'unpaid NULL' "$(ask "SELECT testing.try('unpaid', NULL)")" \
     "22023 unpaid: $empty"
 is 'set NULL' "$(ask "SELECT testing.try('set', NULL)")" "22023 set: $empty"
@@ -323,6 +358,17 @@ status ~ '^[)\]]'
 true -- ) ]
 LINES
 done
+# The longest windows, all at once: no sum of them overflows.
+is 'the longest windows' "$(ask "BEGIN; SELECT testing.try('grace', '36525 days',
+    '{\"after\": \"36525 days\", \"max_age\": \"36525 days\"}');
+    SELECT count(*) FROM order_sweep.x_due(NULL);
+    SELECT due FROM order_sweep.x_next('36525 days'); ROLLBACK" | paste -s -d ' ')" \
+    'passed 0 f'
+# Hostile text in the value of a setting is only a value.
+is 'the value of a setting' "$(ask "BEGIN; SELECT testing.try('settings',
+    json_build_object('app.x', \$v\$x'); DROP TABLE shop.hacked; --\$v\$)::text);
+    SELECT count(*) FROM order_sweep.x_due(NULL); SELECT current_setting('app.x');
+    ROLLBACK" | paste -s -d ' ')" "passed 0 x'); DROP TABLE shop.hacked; --"
 passes set '$q$%s$q$' <<'LINES'
 status = 'closed; WHERE true --'
 status = 'closed', note = o.note || '$1' -- comment
@@ -340,5 +386,55 @@ SELECT pg_notify('a', $1::text)
 VALUES (1), (2)
 LINES
 is 'nothing of these ran or stayed' "$(fingerprint)" "$before"
+
+# --- Hostile text in every argument ------------------------------------------
+
+# Refused, with nothing done: none of these is a value of any argument.
+while IFS= read -r hostile; do
+    for argument in sweep orders key unpaid since after grace zone unit deadline \
+        max_age unless set each event again paid settings run_as; do
+        more='{}'
+        case $argument in
+        zone) more='{"since": "local"}' ;;
+        unit) more='{"since": "secs"}' ;;
+        deadline) more='{"since": null, "after": null}' ;;
+        esac
+        value=$hostile
+        case $argument in
+        key | each) value=$(ask "SELECT ARRAY[${q}$hostile$q]") ;;
+        unless) value=$(ask "SELECT json_build_object('a', ${q}$hostile$q)") ;;
+        settings) value=$(ask "SELECT json_build_object(${q}$hostile$q, 'x')") ;;
+        esac
+        said=$(ask "SELECT testing.try('$argument', ${q}$value$q, '$more')")
+        case $said in
+        passed* | '') fail "$argument => $hostile"$'\n'"  got: $said" ;;
+        *) checks=$((checks + 1)) ;;
+        esac
+    done
+done <<'LINES'
+x') OR true --
+x'); DROP TABLE shop.hacked; --
+'); DELETE FROM shop.hacked; SELECT ('
+"; DROP TABLE shop.hacked; --
+%s %I $1 \
+LINES
+is 'nothing of all these ran or stayed' "$(fingerprint)" "$before"
+# On the command line, where they are bound or refused.
+define_x='BEGIN; SELECT testing.try(); COMMIT'
+is 'a definition to be asked about' "$(ask "$define_x")" passed
+before=$(fingerprint)
+while IFS= read -r hostile; do
+    runs 64 --sweep "$hostile"
+    runs 64 explain --sweep x "$hostile"
+    runs 64 --window "$hostile"
+    runs 78 check --role "$hostile" --format=json
+    is "check --role $hostile" "$(printf '%s' "$out" | grep -c 'there is no role')" 1
+    runs 69 --dbname "$hostile"
+    runs 69 --username "$hostile"
+done <<'LINES'
+x') OR true --
+'; DROP TABLE shop.hacked; --
+LINES
+is 'nothing changed' "$(fingerprint)" "$before"
 
 finish

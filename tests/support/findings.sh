@@ -17,6 +17,8 @@
 #                          the mends that are SQL or "order-sweep migrate", and
 #                          after REPAIR, more SQL, it finds nothing
 
+# shellcheck disable=SC2154  # superuser, out, err are those of steps.sh
+
 super()
 {
     sql -U "$superuser" -c "$1"
