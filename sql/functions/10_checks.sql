@@ -198,8 +198,9 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     -- Whoever may create in a schema of the path can put an operator there
-    -- that the generated functions would run with their owner's rights: its
-    -- owner too, unless that is who defines, or a superuser.
+    -- that the generated functions would run with their owner's rights: the
+    -- schema's owner too.  Who may act as the definer anyway (a superuser, a
+    -- member of the role) gains nothing by it.
     SELECT n.nspname,
            CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(r.rolname) END,
            a.grantee = n.nspowner
@@ -213,13 +214,12 @@ AS $$
                ELSE a.grantee END
      WHERE n.nspname = ANY (path) AND n.nspname <> 'pg_catalog'
        AND a.privilege_type = 'CREATE'
-       AND r.rolname IS DISTINCT FROM definer
-       AND r.rolsuper IS NOT TRUE
+       AND (r.oid IS NULL OR NOT pg_has_role(r.oid, definer, 'MEMBER'))
      ORDER BY 3, 1, 2
 $$;
 COMMENT ON FUNCTION order_sweep.open_schemas IS
-    'the schemas of a search path in which others than the definer and '
-    'superusers may create, who they are, and whether they own the schema';
+    'the schemas of a search path in which others may create than those who '
+    'may act as the definer, who they are, and whether they own the schema';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_path(path text[], definer name)
 RETURNS void LANGUAGE plpgsql STABLE
@@ -243,5 +243,5 @@ BEGIN
     END IF;
 END $$;
 COMMENT ON FUNCTION order_sweep.check_path IS
-    'refuse a search path with a schema in which others than the definer and '
-    'superusers may create';
+    'refuse a search path with a schema in which others may create than those '
+    'who may act as the definer';

@@ -158,10 +158,7 @@ BEGIN
     SELECT coalesce(string_agg(format(E'o.%I IS NOT NULL\n       AND ', k), ''
                                ORDER BY n), '')
       INTO _has_key
-      FROM unnest(s.key) WITH ORDINALITY AS t(k, n)
-     WHERE NOT EXISTS (SELECT FROM pg_attribute a
-                        WHERE a.attrelid = to_regclass(s.orders)
-                          AND a.attname = k AND a.attnotnull);
+      FROM unnest(s.key) WITH ORDINALITY AS t(k, n);
 
     -- The line break ends a trailing comment of a fragment.
     clock := '(' || coalesce(s.deadline, s.since) || E'\n)';

@@ -113,7 +113,7 @@ finds 'a partitioned table' 78 "$(missing split \
     "CREATE INDEX ON shop.split (at, id) WHERE state = 'open';")"
 change "CREATE INDEX split_open ON ONLY shop.split (at, id) WHERE state = 'open'"
 finds 'an index that not all partitions have' 78 \
-    "fail|split|invalid index|index shop.split_open is invalid|ALTER INDEX … ATTACH PARTITION an index of each partition.
+    "fail|split|invalid index|index shop.split_open is invalid|ALTER INDEX ... ATTACH PARTITION an index of each partition.
 $(missing split "CREATE INDEX ON shop.split (at, id) WHERE state = 'open';")"
 change 'DROP INDEX shop.split_open;'
 change "CREATE INDEX split_open ON shop.split (at, id) WHERE state = 'open'"
@@ -315,7 +315,7 @@ define_as_before
 
 late()
 {
-    sed -E 's/overdue for .*\|/overdue for …|/'
+    sed -E 's/overdue for .*\|/overdue for ...|/'
 }
 log='See that cron starts order-sweep, and what it says: SELECT * FROM order_sweep.run ORDER BY id DESC LIMIT 10;'
 change "INSERT INTO shop.t VALUES (1, 'open', now() - interval '119 minutes')"
@@ -323,12 +323,12 @@ clean 'overdue for less than the window'
 change "UPDATE shop.t SET at = now() - interval '121 minutes'"
 runs 1 check --format=json
 is 'overdue for more than the window' "$(read_findings | late)" \
-    "warn|tidy|backlog|the oldest order to sweep is overdue for …|$log"
+    "warn|tidy|backlog|the oldest order to sweep is overdue for ...|$log"
 change "SELECT FROM order_sweep.pause('tidy')"
 runs 1 check --format=json
 mend="SELECT order_sweep.resume('tidy');"
 is 'overdue in a pause' "$(read_findings | late)" \
-    "warn|tidy|backlog|the oldest order to sweep is overdue for …|$mend"
+    "warn|tidy|backlog|the oldest order to sweep is overdue for ...|$mend"
 change "$mend"
 runs 0
 clean 'the backlog swept'
@@ -343,7 +343,7 @@ change 'CREATE INDEX t_note ON shop.t (note)'
 define "unpaid => \$\$state = 'open'\$\$, since => 'note::timestamptz',
     after => '1 hour'"
 runs 78 check --format=json
-is 'a look that fails' "$(read_findings | grep '|look|')" 'fail|tidy|look|since: invalid input syntax for type timestamp with time zone: "soon"|Guard a cast in since, unpaid or unless by CASE WHEN … THEN … END, or use order_sweep.moment(text).'
+is 'a look that fails' "$(read_findings | grep '|look|')" 'fail|tidy|look|since: invalid input syntax for type timestamp with time zone: "soon"|Guard a cast in since, unpaid or unless by CASE WHEN ... THEN ... END, or use order_sweep.moment(text).'
 change 'DROP INDEX shop.t_note; TRUNCATE shop.t'
 define_as_before
 

@@ -152,7 +152,7 @@ is 'unless that is no JSON' "$(ask "SELECT testing.try('unless', '{')" |
 # --- Settings and roles ------------------------------------------------------
 
 for value in '[]' '"x"' 'null' 1; do
-    refused settings "$value" '22023 settings: is no JSON object / Write {"app.tenant": "1", …}.'
+    refused settings "$value" '22023 settings: is no JSON object / Write {"app.tenant": "1", ...}.'
 done
 for name in row_security search_path app '' . app. .x 'app x.y' "app.x'" \
     "x') OR true --" 'app."x"'; do
