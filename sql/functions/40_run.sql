@@ -141,16 +141,23 @@ COMMENT ON FUNCTION order_sweep.explain IS
 
 CREATE OR REPLACE FUNCTION order_sweep.begin_run(
     sweep text, host text, pid integer, "window" interval)
-RETURNS bigint LANGUAGE sql VOLATILE SECURITY DEFINER
+RETURNS bigint LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
+#variable_conflict use_column
+DECLARE
+    _id bigint;
+BEGIN
+    INSERT INTO order_sweep.run (sweep, host, pid, "window")
+    VALUES ($1, $2, $3, $4) RETURNING id INTO _id;
+    -- So that who finds the lock taken knows that its holder is new.
     UPDATE order_sweep.life l SET seen_at = now()
       FROM order_sweep.sweep s WHERE s.name = $1 AND l.sweep_id = s.id;
-    INSERT INTO order_sweep.run (sweep, host, pid, "window")
-    VALUES ($1, $2, $3, $4) RETURNING id
-$$;
+    RETURN _id;
+END $$;
 COMMENT ON FUNCTION order_sweep.begin_run IS
-    'open the row of a run that has work, and return its id';
+    'open the row of a run that has work, book a sign of life, and return the '
+    'row''s id';
 
 CREATE OR REPLACE FUNCTION order_sweep.record_failure(
     sweep text, order_key jsonb, sqlstate text, message text, counts boolean)

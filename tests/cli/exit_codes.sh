@@ -137,7 +137,8 @@ dump "$before"
 denied='permission denied for schema order_sweep; *order_sweep.grant_to(role)*'
 refused 78 "$denied" --username "$role"
 refused 78 "$denied" --username "$role" --dry-run
-refused 78 '*permission denied*' migrate --username "$role"
+refused 78 '*belongs to role*; run migrate as that role, with --username' \
+    migrate --username "$role"
 unchanged "$before"
 sql -c "DROP ROLE $role"
 
