@@ -298,11 +298,8 @@ is 'migrate regenerates as the role' "$(ask "SELECT string_agg(DISTINCT
     pg_get_userbyid(proowner)::text, ' ') FROM pg_proc
     WHERE proname LIKE 'tenants\\_%' AND pronamespace = 'order_sweep'::regnamespace")" \
     "$runner"
-PGUSER=$superuser runs 0 migrate
-is 'so does a superuser' "$(ask "SELECT string_agg(DISTINCT
-    pg_get_userbyid(proowner)::text, ' ') FROM pg_proc
-    WHERE proname LIKE 'tenants\\_%' AND pronamespace = 'order_sweep'::regnamespace")" \
-    "$runner"
+PGUSER=$superuser runs 78 migrate
+is 'a superuser leaves it to the owner' "$err" "order-sweep: schema order_sweep belongs to role $owner; run migrate as that role, with --username"
 PGUSER=$superuser checked
 change "SET app.tenant = 1; UPDATE shop.tenants SET state = 'open' WHERE id = 3;
     RESET app.tenant"
@@ -361,7 +358,7 @@ all()
     runs 78 check --format=json
     is "a cast in $1: check names it, and the mend" "$(printf '%s\n' "$out" |
         sed -n 's/.*"item":"look","what":"\([^:]*\):.*"mend":"\(.*\)"}/\1: \2/p')" \
-        "$(printf '%s' "$1" | sed 's/"/\\"/g'): Guard a cast in since, unpaid or unless by CASE WHEN … THEN … END, or use order_sweep.moment(text)."
+        "$(printf '%s' "$1" | sed 's/"/\\"/g'): Guard a cast in since, unpaid or unless by CASE WHEN ... THEN ... END, or use order_sweep.moment(text)."
 }
 all unpaid "unpaid => \$\$state = 'open' AND n::int > 0\$\$, $since, $closed"
 all since "$open, since => 'n::timestamptz', after => '1 hour', $closed" \
