@@ -53,7 +53,7 @@ clean 'isolation reset'
 vacuum()
 {
     ask "SELECT regexp_replace(concat_ws('|', level, item, what, mend),
-            'for [0-9:]+', 'for …', 'g')
+            'for [0-9:]+', 'for ...', 'g')
         FROM order_sweep.check(NULL, '0') WHERE item = 'vacuum'"
 }
 is 'nobody holds back vacuum' "$(vacuum)" ''
@@ -61,7 +61,7 @@ is 'nobody holds back vacuum' "$(vacuum)" ''
 hold "SET application_name = 'a report'; BEGIN ISOLATION LEVEL REPEATABLE READ;
     SELECT count(*) FROM shop.t" >/dev/null
 pid=$(converse 5 6 'SELECT pg_backend_pid()')
-is 'an open snapshot' "$(vacuum)" "warn|vacuum|session $pid (a report) has held back vacuum for …|SELECT pg_terminate_backend($pid);"
+is 'an open snapshot' "$(vacuum)" "warn|vacuum|session $pid (a report) has held back vacuum for ...|SELECT pg_terminate_backend($pid);"
 clean 'one of less than five minutes'
 super "SELECT pg_terminate_backend($pid)" >/dev/null
 let_go >/dev/null 2>&1 || :
@@ -71,7 +71,7 @@ is 'the session is gone' "$(vacuum)" ''
 hold "SET application_name = 'a writer'; BEGIN; INSERT INTO shop.t (id) VALUES (9)" \
     >/dev/null
 pid=$(converse 5 6 'SELECT pg_backend_pid()')
-is 'an open transaction' "$(vacuum)" "warn|vacuum|session $pid (a writer) has held back vacuum for …|SELECT pg_terminate_backend($pid);"
+is 'an open transaction' "$(vacuum)" "warn|vacuum|session $pid (a writer) has held back vacuum for ...|SELECT pg_terminate_backend($pid);"
 let_go ROLLBACK
 
 psql -X -q -d postgres -U "$superuser" -c 'BEGIN' -c 'SELECT txid_current()' \
@@ -81,7 +81,7 @@ psql -X -q -d postgres -U "$superuser" -c "ROLLBACK PREPARED 'other'"
 change "BEGIN; INSERT INTO shop.t (id) VALUES (9);
     PREPARE TRANSACTION 'it''s left'"
 mend="ROLLBACK PREPARED 'it''s left';"
-is 'a prepared transaction' "$(vacuum)" "warn|vacuum|prepared transaction 'it''s left' has held back vacuum for …|$mend"
+is 'a prepared transaction' "$(vacuum)" "warn|vacuum|prepared transaction 'it''s left' has held back vacuum for ...|$mend"
 change "$mend"
 is 'it is gone' "$(vacuum)" ''
 

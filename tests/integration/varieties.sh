@@ -299,7 +299,7 @@ is 'migrate regenerates as the role' "$(ask "SELECT string_agg(DISTINCT
     WHERE proname LIKE 'tenants\\_%' AND pronamespace = 'order_sweep'::regnamespace")" \
     "$runner"
 PGUSER=$superuser runs 78 migrate
-is 'a superuser leaves it to the owner' "$err" "order-sweep: schema order_sweep belongs to role $owner; run migrate as that role, with --username"
+is 'a superuser who is not the owner is refused' "$err" "order-sweep: schema order_sweep belongs to role $owner; run migrate as that role, with --username"
 PGUSER=$superuser checked
 change "SET app.tenant = 1; UPDATE shop.tenants SET state = 'open' WHERE id = 3;
     RESET app.tenant"
