@@ -249,6 +249,15 @@ a_terminal_gets_no_control_characters(void **state)
 }
 
 static void
+lines_keep_their_breaks_and_are_indented(void **state)
+{
+    struct page *p = *state;
+
+    osw_report_lines(p->out, "a\nb\tc\n\n\xc3\xa4\xc2\x85", 2);
+    assert_string_equal(written(p), "a\n  b?c\n  \n  \xc3\xa4?");
+}
+
+static void
 a_failed_write_shows_in_the_stream(void **state)
 {
     struct osw_report report = full_report();
@@ -278,6 +287,7 @@ main(void)
         REPORT_TEST(json_escapes_an_error_of_the_server),
         REPORT_TEST(json_strings_are_quoted_and_escaped),
         REPORT_TEST(a_terminal_gets_no_control_characters),
+        REPORT_TEST(lines_keep_their_breaks_and_are_indented),
         REPORT_TEST(a_failed_write_shows_in_the_stream),
     };
 
