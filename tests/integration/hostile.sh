@@ -171,7 +171,7 @@ is 'a superuser over a path of somebody else' "$(raised "SET search_path = publi
 PGUSER=$superuser runs 78 migrate
 is 'a superuser migrates what is not his' "$err" \
     "order-sweep: schema order_sweep belongs to role $owner; run migrate as that role, with --username"
-invariants
+invariants 'at the end'
 
 # --- Another encoding ---------------------------------------------------------
 
