@@ -56,7 +56,10 @@ without outcomes $cancel "$unpaid$and$on_time${and}(" "$unpaid${and}("
 without outcomes $cancel "$and$young_enough"
 without outcomes $cancel "$and$rule"
 without outcomes $cancel "order_sweep_state = 'sweep'" false
-without outcomes $cancel 'IF order_sweep_stays' 'IF false'
+without outcomes $cancel "IF EXISTS (SELECT FROM shop.orders o WHERE o.id = \$1 AND" \
+    "IF false AND EXISTS (SELECT FROM shop.orders o WHERE o.id = \$1 AND"
+without hostile $cancel "current_setting('timezone_abbreviations') <> 'Default'" \
+    false
 without outcomes $cancel 'shop.refuse(' 'concat('
 without outcomes $cancel 'SET CONSTRAINTS ALL IMMEDIATE;'
 without outcomes $cancel "VALUES ('cancel_unpaid', order_sweep_key, \$3, \
@@ -90,8 +93,11 @@ without races $batch 'FOR UPDATE OF o' 'FOR NO KEY UPDATE OF o' \
 without define clauses 'AND %s <= order_sweep_until' ''
 without define clock_bound floor ceil
 without define clauses "> ''-infinity''" 'IS NOT NULL'
+# The settings of the caller.
+without hostile pins "' SET IntervalStyle = postgres\n'" "''"
+
 # Either of them alone keeps the index in use.
-survives define "SELECT testing.mutate('build', x, replace(x, 'off', 'on'))
+survives define "SELECT testing.mutate('index_pins', x, replace(x, 'off', 'on'))
     FROM unnest('{SET enable_sort = off,SET enable_bitmapscan = off}'::text[]) AS x"
 
 if [ "$survivors" != 0 ] || [ "$guards" = 0 ]; then
