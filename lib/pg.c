@@ -1,6 +1,7 @@
 #include "pg.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <libpq-fe.h>
 #include <poll.h>
@@ -23,8 +24,9 @@
 
 struct osw_pg {
     PGconn *conn;
-    int in_flight;   /* segments synced and not answered */
-    pid_t canceller; /* the child that asks for a cancel; 0: none */
+    int in_flight;     /* segments synced and not answered */
+    pid_t canceller;   /* the child that asks for a cancel; 0: none */
+    int canceller_end; /* readable when it has ended */
     struct osw_pg_answer partial; /* of the segment being read */
 };
 
@@ -235,12 +237,38 @@ osw_pg_connect(struct osw_pg **pg,
     return true;
 }
 
-/* True if the child that asked for the last cancel is done. */
-static bool
-reap_canceller(struct osw_pg *pg, int options)
+/*
+ * Wait for the child that asks for a cancel, until the deadline, then end it.
+ * A cancel that is still on its way could hit what is sent next.
+ */
+static void
+end_canceller(struct osw_pg *pg, int64_t deadline_ms)
 {
-    if (pg->canceller != 0 && waitpid(pg->canceller, NULL, options) != 0) {
-        pg->canceller = 0;
+    struct pollfd ended = {.fd = pg->canceller_end, .events = POLLIN};
+    int ready = -1;
+
+    if (pg->canceller == 0) {
+        return;
+    }
+    while (ready < 0) {
+        ready = osw_interrupt_poll(&ended, 1, osw_clock_left_ms(deadline_ms));
+    }
+    if (ready == 0) {
+        (void)kill(pg->canceller, SIGKILL);
+    }
+    (void)waitpid(pg->canceller, NULL, 0);
+    (void)close(pg->canceller_end);
+    pg->canceller = 0;
+}
+
+/* True if no child is at work; one that is done is buried. */
+static bool
+canceller_is_done(struct osw_pg *pg)
+{
+    struct pollfd ended = {.fd = pg->canceller_end, .events = POLLIN};
+
+    if (pg->canceller != 0 && poll(&ended, 1, 0) == 1) {
+        end_canceller(pg, 0);
     }
     return pg->canceller == 0;
 }
@@ -249,10 +277,7 @@ void
 osw_pg_close(struct osw_pg *pg)
 {
     if (pg != NULL) {
-        if (!reap_canceller(pg, WNOHANG)) {
-            (void)kill(pg->canceller, SIGKILL);
-            (void)reap_canceller(pg, 0);
-        }
+        end_canceller(pg, 0);
         osw_pg_answer_clear(&pg->partial);
         PQfinish(pg->conn);
         free(pg);
@@ -495,6 +520,7 @@ osw_pg_query(struct osw_pg *pg,
         return osw_error_set(
             error, OSW_EXIT_UNAVAILABLE, "the server still owes an answer");
     }
+    end_canceller(pg, deadline_ms);
     if (!osw_pg_queue(pg, statement, values, error) ||
         !osw_pg_sync(pg, error) ||
         !wait_for_query(pg, deadline_ms, answer, error)) {
@@ -594,21 +620,22 @@ void
 osw_pg_cancel(struct osw_pg *pg)
 {
     char ignored[256];
+    int ends[2]; /* the child holds the second as long as it lives */
     PGcancel *cancel = NULL;
 
-    if (!reap_canceller(pg, WNOHANG)) {
+    if (!canceller_is_done(pg) || pipe2(ends, O_CLOEXEC) != 0) {
         return;
     }
     cancel = PQgetCancel(pg->conn);
-    if (cancel == NULL) {
-        return;
-    }
-    pg->canceller = fork();
+    pg->canceller = cancel != NULL ? fork() : -1;
     if (pg->canceller == 0) {
         (void)PQcancel(cancel, ignored, (int)sizeof(ignored));
         _exit(0); /* nothing of the parent's is to be flushed or closed */
     }
+    (void)close(ends[1]);
+    pg->canceller_end = ends[0];
     if (pg->canceller == -1) {
+        (void)close(ends[0]);
         pg->canceller = 0;
     }
     PQfreeCancel(cancel);
