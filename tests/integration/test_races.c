@@ -439,7 +439,7 @@ test_deadlock_in_program(void **state)
     osw_test_step(&s->payer, "SET deadlock_timeout = '1h'");
     osw_test_step(&s->other, "SELECT pg_advisory_lock(5)");
     setenv("PGOPTIONS", "-c deadlock_timeout=1ms", 1);
-    program = osw_test_program(&s->shop, NULL);
+    program = osw_test_program(&s->shop, (char *)NULL);
     unsetenv("PGOPTIONS");
     osw_test_shop_await(&s->shop,
                         "SELECT EXISTS (SELECT FROM pg_stat_activity "

@@ -45,7 +45,8 @@ osw_test_shop_open(struct osw_test_shop *shop, const char *name)
     const char *mutation = getenv("ORDER_SWEEP_TEST_MUTATION");
 
     shop->conninfo = osw_test_db_create(name);
-    if (osw_test_program_ends(osw_test_program(shop, "migrate", NULL)) != 0) {
+    if (osw_test_program_ends(
+            osw_test_program(shop, "migrate", (char *)NULL)) != 0) {
         errx(1, "order-sweep migrate failed");
     }
     shop->conn = osw_test_db_connect(shop->conninfo);
