@@ -10,7 +10,7 @@
 #define MAX_KEY_COLUMNS 32 /* PostgreSQL's limit for a key */
 
 /* A cancel that came between two statements hits nothing: ask again. */
-#define CANCEL_AGAIN_MS 50
+#define CANCEL_AGAIN_MS 10
 
 /* Room for one more expected answer; the ring is made straight when it grows.
  */

@@ -91,7 +91,7 @@ invariants
 # Each order takes 0.9 s, just less than a statement may take: all are out at
 # once, and most of them still at the hard limit.
 run 0
-place 30 '1 hour'
+place 15 '1 hour'
 slow_orders 0.9
 began=$SECONDS
 start --time-limit 4s --hard-limit 5s --format json
