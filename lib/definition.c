@@ -6,12 +6,10 @@
 #include "sql_text.h"
 
 /* The prepared names are reused by the next sweep on the same connection. */
-static const char deallocate_text[] = "DEALLOCATE ALL";
-
 static bool
 forget_prepared(struct osw_pg *pg, int64_t deadline_ms, struct osw_error *error)
 {
-    const struct osw_pg_statement statement = {NULL, deallocate_text, 0};
+    const struct osw_pg_statement statement = {NULL, osw_sql_deallocate, 0};
     struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
     bool done =
         osw_pg_query(pg, &statement, NULL, -1, deadline_ms, &answer, error);
