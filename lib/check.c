@@ -3,12 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "fault.h"
 #include "lock.h"
 #include "probe.h"
 #include "sql_text.h"
 
-#define PREPARED "checked" /* the name that check_texts() counts on */
+/* The name that check_texts() counts on. */
+#define PREPARED "order_sweep_checked"
 
 /* No sweep has this id: the lock that the probe tries. */
 #define PROBE_LOCK (-1)
@@ -147,19 +149,14 @@ query(struct check *check,
     return true;
 }
 
-/* The same where only success counts. */
 static bool
-command(struct check *check,
-        const char *text,
-        int parameters,
-        const char *const *values,
-        struct osw_error *error)
+command(struct check *check, const char *text, struct osw_error *error)
 {
-    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
-    bool done = query(check, text, parameters, values, -1, &answer, error);
-
-    osw_pg_answer_clear(&answer);
-    return done;
+    if (!osw_pg_command(check->pg, text, check->deadline_ms, error)) {
+        osw_fault_classify(error);
+        return false;
+    }
+    return true;
 }
 
 /* Is the loss of the connection the reason, and not the statement? */
@@ -170,8 +167,57 @@ is_lost(const struct osw_error *error)
 }
 
 /*
+ * Take on the settings of a definition, within the transaction: as its
+ * owner, under its path.
+ */
+static bool
+set_as_defined(struct check *check,
+               const struct osw_pg_answer *texts,
+               int row,
+               struct osw_error *error)
+{
+    const char *settings[] = {osw_pg_value(texts, row, PATH),
+                              osw_pg_value(texts, row, ROLE),
+                              osw_pg_value(texts, row, ROW_SECURITY),
+                              osw_pg_value(texts, row, SETTINGS)};
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    bool done =
+        query(check, osw_sql_check_settings, 4, settings, 1, &answer, error);
+
+    osw_pg_answer_clear(&answer);
+    return done;
+}
+
+/* Prepare a listed statement and ask for its plan; the error is the cause. */
+static bool
+prepare_and_plan(struct check *check,
+                 const struct osw_pg_answer *texts,
+                 int row,
+                 bool *prepared,
+                 struct osw_pg_answer *plan,
+                 struct osw_error *cause)
+{
+    const struct osw_pg_statement explain = {
+        NULL, osw_pg_value(texts, row, EXPLAIN), 0};
+
+    *prepared = osw_pg_prepare_typed(check->pg,
+                                     PREPARED,
+                                     osw_pg_value(texts, row, STATEMENT),
+                                     osw_pg_value(texts, row, PARAMETERS),
+                                     check->deadline_ms,
+                                     cause);
+    return *prepared &&
+           osw_pg_command(
+               check->pg, "SAVEPOINT prepared", check->deadline_ms, cause) &&
+           osw_pg_query(
+               check->pg, &explain, NULL, 1, check->deadline_ms, plan, cause);
+}
+
+/*
  * Prepare a listed statement as its definition's owner and ask for its plan.
- * *fits tells whether that went; false only if the check cannot go on.
+ * *fits tells whether that went; false only if the check cannot go on.  All in
+ * one transaction, which leaves nothing behind in a session that may belong to
+ * a pooler: even the prepared statement, which no rollback takes back.
  */
 static bool
 ask_for_plan(struct check *check,
@@ -182,29 +228,23 @@ ask_for_plan(struct check *check,
              struct osw_error *cause,
              struct osw_error *error)
 {
-    const char *settings[] = {osw_pg_value(texts, row, PATH),
-                              osw_pg_value(texts, row, ROLE),
-                              osw_pg_value(texts, row, ROW_SECURITY),
-                              osw_pg_value(texts, row, SETTINGS)};
+    bool prepared = false;
 
-    if (!command(check, osw_sql_deallocate, 0, NULL, error) ||
-        !command(check, osw_sql_check_settings, 4, settings, error)) {
+    if (!osw_pg_begin(check->pg, osw_sql_begin, check->deadline_ms, error) ||
+        !set_as_defined(check, texts, row, error)) {
         return false;
     }
-    *fits =
-        osw_pg_prepare_typed(check->pg,
-                             PREPARED,
-                             osw_pg_value(texts, row, STATEMENT),
-                             osw_pg_value(texts, row, PARAMETERS),
-                             check->deadline_ms,
-                             cause) &&
-        query(
-            check, osw_pg_value(texts, row, EXPLAIN), 0, NULL, 1, plan, cause);
+    *fits = prepare_and_plan(check, texts, row, &prepared, plan, cause);
     if (!*fits && is_lost(cause)) {
         *error = *cause;
         return false;
     }
-    return command(check, osw_sql_check_reset, 0, NULL, error);
+    if (prepared &&
+        !((*fits || command(check, "ROLLBACK TO prepared", error)) &&
+          command(check, "DEALLOCATE " PREPARED, error))) {
+        return false;
+    }
+    return command(check, "ROLLBACK", error);
 }
 
 /* Have SQL say what a plan means. */
@@ -372,25 +412,58 @@ osw_check(struct osw_pg *pg,
     return check_texts(&check, error);
 }
 
-/* Does one session's lock keep the other out? */
+/* How long a pooler may take to find a second session. */
+#define PATIENCE_MS 2000
+
+/* The second one to try; false if the pooler has no session for it. */
 static bool
-probe_lock(struct check *check, struct osw_pg *other, struct osw_error *error)
+try_second(struct check *check,
+           const struct osw_lock *lock,
+           bool *taken,
+           bool *answered,
+           struct osw_error *error)
+{
+    int64_t until = check->deadline_ms;
+
+    if (lock->in_transaction) {
+        until = osw_clock_now_ms() + PATIENCE_MS;
+    }
+    *answered = osw_lock_try(lock, PROBE_LOCK, until, taken, error);
+    return *answered || (lock->in_transaction && osw_pg_owes(lock->pg));
+}
+
+/* Does one connection's lock keep the other out? */
+static bool
+probe_lock(struct check *check,
+           struct osw_pg *other,
+           bool pooled,
+           struct osw_error *error)
 {
     struct finding finding = {
         "ok", NULL, "lock", "two connections exclude each other", NULL, NULL};
-    bool first = false;
-    bool second = false;
-    int64_t until = check->deadline_ms;
+    const struct osw_lock first = {check->pg, pooled};
+    const struct osw_lock second = {other, pooled};
+    bool first_taken = false;
+    bool second_taken = false;
+    bool answered = false;
 
-    if (!osw_lock_try(check->pg, PROBE_LOCK, until, &first, error) ||
-        !osw_lock_try(other, PROBE_LOCK, until, &second, error)) {
+    if (!osw_lock_try(
+            &first, PROBE_LOCK, check->deadline_ms, &first_taken, error) ||
+        !try_second(check, &second, &second_taken, &answered, error)) {
         return false;
     }
-    if ((first && !osw_lock_release(check->pg, PROBE_LOCK, until, error)) ||
-        (second && !osw_lock_release(other, PROBE_LOCK, until, error))) {
+    if ((first_taken &&
+         !osw_lock_release(&first, PROBE_LOCK, check->deadline_ms, error)) ||
+        (second_taken &&
+         !osw_lock_release(&second, PROBE_LOCK, check->deadline_ms, error))) {
         return false;
     }
-    if (!first || second) {
+    if (!answered) {
+        finding.level = "warn";
+        finding.what = "the connection pooler has no session for the lock";
+        finding.why = "Runs go on without the lock, and warn of it each time.";
+        finding.mend = "Give the pool one more session, or run with --no-lock.";
+    } else if (!first_taken || second_taken) {
         finding.level = "fail";
         finding.what = "two connections do not exclude each other";
         finding.why = "Something between here and the server shares sessions.";
@@ -443,6 +516,7 @@ probe_segment(struct check *check, struct osw_error *error)
 bool
 osw_check_probe(struct osw_pg *pg,
                 struct osw_pg *other,
+                bool pooled,
                 int64_t deadline_ms,
                 enum osw_report_format format,
                 FILE *out,
@@ -451,5 +525,7 @@ osw_check_probe(struct osw_pg *pg,
 {
     struct check check = {pg, deadline_ms, format, out, counts};
 
-    return probe_lock(&check, other, error) && probe_segment(&check, error);
+    /* The lock last: it may leave the other connection waiting. */
+    return probe_segment(&check, error) &&
+           probe_lock(&check, other, pooled, error);
 }

@@ -25,8 +25,7 @@ struct osw_check_counts {
 /*
  * Check all definitions and write a line a finding.  role is the one that
  * runs the sweeps, NULL: its rights are not looked at.  False with the error
- * filled if the check itself could not be done.  The session's settings and
- * prepared statements are not what they were.
+ * filled if the check itself could not be done: then a transaction may be open.
  */
 bool osw_check(struct osw_pg *pg,
                const char *role,
@@ -38,11 +37,12 @@ bool osw_check(struct osw_pg *pg,
 
 /*
  * Write and clean up, over two connections: do advisory locks exclude each
- * other, and are two statements of a segment one transaction, through whatever
- * stands in between.
+ * other, as a run takes them here (pooled: behind a pooler), and are two
+ * statements of a segment one transaction, through whatever stands in between.
  */
 bool osw_check_probe(struct osw_pg *pg,
                      struct osw_pg *other,
+                     bool pooled,
                      int64_t deadline_ms,
                      enum osw_report_format format,
                      FILE *out,

@@ -5,19 +5,6 @@
 
 #include "sql_text.h"
 
-/* The prepared names are reused by the next sweep on the same connection. */
-static bool
-forget_prepared(struct osw_pg *pg, int64_t deadline_ms, struct osw_error *error)
-{
-    const struct osw_pg_statement statement = {NULL, osw_sql_deallocate, 0};
-    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
-    bool done =
-        osw_pg_query(pg, &statement, NULL, -1, deadline_ms, &answer, error);
-
-    osw_pg_answer_clear(&answer);
-    return done;
-}
-
 static void
 fill(struct osw_definition *definition)
 {
@@ -48,7 +35,8 @@ osw_definition_load(struct osw_pg *pg,
     const char *values[] = {sweep};
 
     memset(definition, 0, sizeof(*definition));
-    if (!forget_prepared(pg, deadline_ms, error) ||
+    /* The names are those of the sweep before on the same connection. */
+    if (!osw_pg_forget(pg, deadline_ms, error) ||
         !osw_pg_query(pg,
                       &statement,
                       values,

@@ -26,25 +26,45 @@ ask(struct osw_pg *pg,
     return true;
 }
 
+static bool
+try_in_transaction(struct osw_pg *pg,
+                   int sweep_id,
+                   int64_t deadline_ms,
+                   bool *taken,
+                   struct osw_error *error)
+{
+    /* read committed: no snapshot is held, so that vacuum goes on */
+    return osw_pg_begin(pg, osw_sql_begin, deadline_ms, error) &&
+           ask(pg, osw_sql_lock_xact, sweep_id, deadline_ms, taken, error) &&
+           (*taken || osw_pg_command(pg, "ROLLBACK", deadline_ms, error));
+}
+
 bool
-osw_lock_try(struct osw_pg *pg,
+osw_lock_try(const struct osw_lock *lock,
              int sweep_id,
              int64_t deadline_ms,
              bool *taken,
              struct osw_error *error)
 {
-    return ask(pg, osw_sql_lock, sweep_id, deadline_ms, taken, error);
+    if (lock->in_transaction) {
+        return try_in_transaction(
+            lock->pg, sweep_id, deadline_ms, taken, error);
+    }
+    return ask(lock->pg, osw_sql_lock, sweep_id, deadline_ms, taken, error);
 }
 
 bool
-osw_lock_release(struct osw_pg *pg,
+osw_lock_release(const struct osw_lock *lock,
                  int sweep_id,
                  int64_t deadline_ms,
                  struct osw_error *error)
 {
     bool held = false;
 
-    if (!ask(pg, osw_sql_unlock, sweep_id, deadline_ms, &held, error)) {
+    if (lock->in_transaction) {
+        return osw_pg_command(lock->pg, "ROLLBACK", deadline_ms, error);
+    }
+    if (!ask(lock->pg, osw_sql_unlock, sweep_id, deadline_ms, &held, error)) {
         return false;
     }
     if (!held) {
@@ -52,4 +72,30 @@ osw_lock_release(struct osw_pg *pg,
             error, OSW_EXIT_INTERNAL, "the lock was not held any more");
     }
     return true;
+}
+
+bool
+osw_lock_leave_room(const struct osw_lock *lock,
+                    struct osw_pg *pg,
+                    int64_t patience_ms,
+                    int64_t deadline_ms,
+                    bool *answered,
+                    struct osw_error *error)
+{
+    const struct osw_pg_statement statement = {NULL, osw_sql_session, 0};
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    struct osw_error ignored = OSW_ERROR_INIT;
+    bool done = false;
+
+    if (!osw_pg_queue(pg, &statement, NULL, error) || !osw_pg_sync(pg, error)) {
+        return false;
+    }
+    done = osw_pg_await(pg, patience_ms, &answer, error);
+    *answered = done;
+    if (!done && osw_pg_owes(pg)) {
+        (void)osw_pg_command(lock->pg, "ROLLBACK", deadline_ms, &ignored);
+        done = osw_pg_await(pg, deadline_ms, &answer, error);
+    }
+    osw_pg_answer_clear(&answer);
+    return done;
 }

@@ -4,10 +4,11 @@
 
 #include "fault.h"
 #include "probe.h"
+#include "session.h"
 #include "sql_text.h"
 
 /* A migration takes the time it takes: no limit but the operator's. */
-static const struct osw_probe_limits no_limits = {0, 0, false};
+static const struct osw_session_limits no_limits = {0, 0, false};
 
 /* Set the exit code; the hints that go with it are for a run. */
 static bool
@@ -27,28 +28,16 @@ script(struct osw_pg *pg, const char *text, struct osw_error *error)
 }
 
 static bool
-ask(struct osw_pg *pg,
-    const char *text,
-    struct osw_pg_answer *answer,
-    struct osw_error *error)
-{
-    const struct osw_pg_statement statement = {NULL, text, 0};
-
-    return osw_pg_query(pg, &statement, NULL, 1, INT64_MAX, answer, error)
-               ? true
-               : failed(error);
-}
-
-static bool
 ask_number(struct osw_pg *pg,
            const char *text,
            int *number,
            struct osw_error *error)
 {
+    const struct osw_pg_statement statement = {NULL, text, 0};
     struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
 
-    if (!ask(pg, text, &answer, error)) {
-        return false;
+    if (!osw_pg_query(pg, &statement, NULL, 1, INT64_MAX, &answer, error)) {
+        return failed(error);
     }
     *number = (int)osw_pg_number(&answer, 0, 0);
     osw_pg_answer_clear(&answer);
@@ -84,11 +73,7 @@ check_owner(struct osw_pg *pg, bool *exists, struct osw_error *error)
 static bool
 run_statement(struct osw_pg *pg, const char *text, struct osw_error *error)
 {
-    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
-    bool done = ask(pg, text, &answer, error);
-
-    osw_pg_answer_clear(&answer);
-    return done;
+    return osw_pg_command(pg, text, INT64_MAX, error) ? true : failed(error);
 }
 
 /* The version there is, once nobody else can change it any more. */
@@ -97,9 +82,10 @@ begin(struct osw_pg *pg, int *version, struct osw_error *error)
 {
     bool exists = false;
 
-    if (!osw_probe_set_session(pg, &no_limits, INT64_MAX, error) ||
-        !script(pg, "BEGIN", error) ||
-        !run_statement(pg, osw_sql_migrate_lock, error) ||
+    if (!osw_pg_begin(pg, osw_sql_begin, INT64_MAX, error)) {
+        return failed(error);
+    }
+    if (!run_statement(pg, osw_sql_migrate_lock, error) ||
         !check_owner(pg, &exists, error)) {
         return false;
     }
@@ -129,6 +115,9 @@ osw_migrate(struct osw_pg *pg,
             struct osw_migrate_result *result,
             struct osw_error *error)
 {
+    struct osw_session session;
+
+    osw_session_begin(&session, pg, &no_limits);
     if (!begin(pg, &result->from, error)) {
         return false;
     }
@@ -147,7 +136,7 @@ osw_migrate(struct osw_pg *pg,
         }
     }
     return ask_number(pg, osw_sql_regenerate, &result->regenerated, error) &&
-           script(pg, "COMMIT", error);
+           run_statement(pg, osw_sql_commit, error);
 }
 
 void

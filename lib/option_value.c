@@ -15,19 +15,42 @@ refuse_choice(const struct osw_option_row *row,
     return osw_error_hint(error, "write one of %s", row->argument);
 }
 
+/* The place of a word among those that the row's argument names. */
+static bool
+read_choice(const struct osw_option_row *row,
+            const char *text,
+            int *choice,
+            struct osw_error *error)
+{
+    const size_t length = strlen(text);
+    const char *word = row->argument;
+
+    for (int i = 0; word != NULL; i++) {
+        const char *end = strchr(word, '|');
+        const size_t size = end != NULL ? (size_t)(end - word) : strlen(word);
+
+        if (size == length && strncmp(word, text, size) == 0) {
+            *choice = i;
+            return true;
+        }
+        word = end != NULL ? end + 1 : NULL;
+    }
+    return refuse_choice(row, text, error);
+}
+
 static bool
 read_format(const struct osw_option_row *row,
             const char *text,
             enum osw_format *format,
             struct osw_error *error)
 {
-    if (strcmp(text, "text") == 0) {
-        *format = OSW_FORMAT_TEXT;
-    } else if (strcmp(text, "json") == 0) {
-        *format = OSW_FORMAT_JSON;
-    } else {
-        return refuse_choice(row, text, error);
+    static const enum osw_format formats[] = {OSW_FORMAT_TEXT, OSW_FORMAT_JSON};
+    int choice = 0;
+
+    if (!read_choice(row, text, &choice, error)) {
+        return false;
     }
+    *format = formats[choice];
     return true;
 }
 
@@ -37,13 +60,31 @@ read_durability(const struct osw_option_row *row,
                 enum osw_durability *durability,
                 struct osw_error *error)
 {
-    if (strcmp(text, "batch") == 0) {
-        *durability = OSW_DURABILITY_BATCH;
-    } else if (strcmp(text, "each") == 0) {
-        *durability = OSW_DURABILITY_EACH;
-    } else {
-        return refuse_choice(row, text, error);
+    static const enum osw_durability durabilities[] = {OSW_DURABILITY_BATCH,
+                                                       OSW_DURABILITY_EACH};
+    int choice = 0;
+
+    if (!read_choice(row, text, &choice, error)) {
+        return false;
     }
+    *durability = durabilities[choice];
+    return true;
+}
+
+static bool
+read_pooler(const struct osw_option_row *row,
+            const char *text,
+            enum osw_pooler *pooler,
+            struct osw_error *error)
+{
+    static const enum osw_pooler poolers[] = {
+        OSW_POOLER_AUTO, OSW_POOLER_YES, OSW_POOLER_NO};
+    int choice = 0;
+
+    if (!read_choice(row, text, &choice, error)) {
+        return false;
+    }
+    *pooler = poolers[choice];
     return true;
 }
 
@@ -206,6 +247,8 @@ osw_option_read(struct osw_options *options,
         return read_format(row, text, field, error);
     case KIND_DURABILITY:
         return read_durability(row, text, field, error);
+    case KIND_POOLER:
+        return read_pooler(row, text, field, error);
     }
     return osw_error_set(
         error, OSW_EXIT_INTERNAL, "%s: no way to read its argument", row->name);

@@ -156,6 +156,14 @@ const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS] = {
      .kind = KIND_TEXT,
      .field = FIELD(user),
      .help = "database role"},
+    {.name = "--pooler",
+     .argument = "auto|yes|no",
+     .group = GROUP_CONNECTION,
+     .modes = MODE_RUN | MODE_CHECK | MODE_EXPLAIN,
+     .kind = KIND_POOLER,
+     .field = FIELD(pooler),
+     .help = "is a connection pooler in between (default\n"
+             "auto: find out)"},
 
     {.name = "--format",
      .argument = "text|json",

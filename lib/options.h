@@ -31,6 +31,13 @@ enum osw_durability {
     OSW_DURABILITY_EACH,  /* every commit flushed */
 };
 
+/* Does a connection pooler stand between? */
+enum osw_pooler {
+    OSW_POOLER_AUTO, /* find out */
+    OSW_POOLER_NO,   /* each connection is a session of the server */
+    OSW_POOLER_YES,
+};
+
 /* Strings point into argv. */
 struct osw_options {
     enum osw_verb verb;
@@ -42,6 +49,7 @@ struct osw_options {
     int batch_size;
     int limit; /* rows a dry run lists */
     enum osw_durability durability;
+    enum osw_pooler pooler;
     enum osw_format format;
     int verbosity; /* -1 quiet, 0, 1 -v, 2 -vv */
     bool dry_run;
@@ -96,6 +104,7 @@ enum osw_option_kind {
     KIND_DURATION,   /* int64_t: min..max milliseconds */
     KIND_FORMAT,     /* enum osw_format */
     KIND_DURABILITY, /* enum osw_durability */
+    KIND_POOLER,     /* enum osw_pooler */
 };
 
 struct osw_option_row {
@@ -112,7 +121,7 @@ struct osw_option_row {
 };
 
 /* The number of rows, so that it can size an array. */
-#define OSW_OPTION_ROWS 25
+#define OSW_OPTION_ROWS 26
 
 extern const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS];
 

@@ -24,7 +24,10 @@
 
 struct osw_pg {
     PGconn *conn;
-    int in_flight;     /* segments synced and not answered */
+    int in_flight; /* segments synced and not answered */
+    bool queued;   /* something since the last sync */
+    const struct osw_pg_statement *prologue; /* of each transaction */
+    const char *const *prologue_values;
     pid_t canceller;   /* the child that asks for a cancel; 0: none */
     int canceller_end; /* readable when it has ended */
     struct osw_pg_answer partial; /* of the segment being read */
@@ -290,33 +293,70 @@ osw_pg_is_pooled(const struct osw_pg *pg, int server_pid)
     return PQbackendPID(pg->conn) != server_pid;
 }
 
+void
+osw_pg_set_prologue(struct osw_pg *pg,
+                    const struct osw_pg_statement *statement,
+                    const char *const *values)
+{
+    pg->prologue = statement;
+    pg->prologue_values = values;
+}
+
+static bool
+send_statement(struct osw_pg *pg,
+               const struct osw_pg_statement *statement,
+               const char *const *values)
+{
+    if (statement->name != NULL && pg->prologue == NULL) {
+        return PQsendQueryPrepared(pg->conn,
+                                   statement->name,
+                                   statement->parameters,
+                                   values,
+                                   NULL,
+                                   NULL,
+                                   0) == 1;
+    }
+    return PQsendQueryParams(pg->conn,
+                             statement->text,
+                             statement->parameters,
+                             NULL,
+                             values,
+                             NULL,
+                             NULL,
+                             0) == 1;
+}
+
+static bool
+send_prologue(struct osw_pg *pg)
+{
+    return pg->prologue == NULL ||
+           send_statement(pg, pg->prologue, pg->prologue_values);
+}
+
+/* Is this the first statement of its transaction? */
+static bool
+is_first(const struct osw_pg *pg)
+{
+    PGTransactionStatusType status = PQtransactionStatus(pg->conn);
+
+    return !pg->queued && status != PQTRANS_INTRANS &&
+           status != PQTRANS_INERROR;
+}
+
 bool
 osw_pg_queue(struct osw_pg *pg,
              const struct osw_pg_statement *statement,
              const char *const *values,
              struct osw_error *error)
 {
-    int sent = 0;
+    bool first = is_first(pg);
 
-    if (statement->name != NULL) {
-        sent = PQsendQueryPrepared(pg->conn,
-                                   statement->name,
-                                   statement->parameters,
-                                   values,
-                                   NULL,
-                                   NULL,
-                                   0);
-    } else {
-        sent = PQsendQueryParams(pg->conn,
-                                 statement->text,
-                                 statement->parameters,
-                                 NULL,
-                                 values,
-                                 NULL,
-                                 NULL,
-                                 0);
+    pg->queued = true;
+    if ((first && !send_prologue(pg)) ||
+        !send_statement(pg, statement, values)) {
+        return lost(pg, error);
     }
-    return sent == 1 ? true : lost(pg, error);
+    return true;
 }
 
 bool
@@ -324,12 +364,17 @@ osw_pg_prepare(struct osw_pg *pg,
                const struct osw_pg_statement *statement,
                struct osw_error *error)
 {
-    int sent = PQsendPrepare(pg->conn,
-                             statement->name,
-                             statement->text,
-                             statement->parameters,
-                             NULL);
+    int sent = 0;
 
+    if (pg->prologue != NULL) {
+        return true;
+    }
+    pg->queued = true;
+    sent = PQsendPrepare(pg->conn,
+                         statement->name,
+                         statement->text,
+                         statement->parameters,
+                         NULL);
     return sent == 1 ? true : lost(pg, error);
 }
 
@@ -339,6 +384,7 @@ osw_pg_sync(struct osw_pg *pg, struct osw_error *error)
     if (PQpipelineSync(pg->conn) != 1) {
         return lost(pg, error);
     }
+    pg->queued = false;
     pg->in_flight++;
     return true;
 }
@@ -476,11 +522,17 @@ osw_pg_wait(struct osw_pg *pg,
     }
 }
 
-static bool
-wait_for_query(struct osw_pg *pg,
-               int64_t deadline_ms,
-               struct osw_pg_answer *answer,
-               struct osw_error *error)
+bool
+osw_pg_owes(const struct osw_pg *pg)
+{
+    return pg->in_flight > 0;
+}
+
+bool
+osw_pg_await(struct osw_pg *pg,
+             int64_t deadline_ms,
+             struct osw_pg_answer *answer,
+             struct osw_error *error)
 {
     enum osw_pg_event event = OSW_PG_INTERRUPTED;
 
@@ -506,6 +558,19 @@ wait_for_query(struct osw_pg *pg,
     return true;
 }
 
+/* Is the line free for a question and its answer? */
+static bool
+is_free(struct osw_pg *pg, int64_t deadline_ms, struct osw_error *error)
+{
+    if (pg->in_flight > 0) {
+        /* A wait before was given up: the next answer is not ours. */
+        return osw_error_set(
+            error, OSW_EXIT_UNAVAILABLE, "the server still owes an answer");
+    }
+    end_canceller(pg, deadline_ms);
+    return true;
+}
+
 bool
 osw_pg_query(struct osw_pg *pg,
              const struct osw_pg_statement *statement,
@@ -515,15 +580,10 @@ osw_pg_query(struct osw_pg *pg,
              struct osw_pg_answer *answer,
              struct osw_error *error)
 {
-    if (pg->in_flight > 0) {
-        /* A wait before was given up: the next answer is not ours. */
-        return osw_error_set(
-            error, OSW_EXIT_UNAVAILABLE, "the server still owes an answer");
-    }
-    end_canceller(pg, deadline_ms);
-    if (!osw_pg_queue(pg, statement, values, error) ||
+    if (!is_free(pg, deadline_ms, error) ||
+        !osw_pg_queue(pg, statement, values, error) ||
         !osw_pg_sync(pg, error) ||
-        !wait_for_query(pg, deadline_ms, answer, error)) {
+        !osw_pg_await(pg, deadline_ms, answer, error)) {
         return false;
     }
     if (columns >= 0 && answer->columns != columns) {
@@ -536,6 +596,53 @@ osw_pg_query(struct osw_pg *pg,
         return false;
     }
     return true;
+}
+
+bool
+osw_pg_command(struct osw_pg *pg,
+               const char *text,
+               int64_t deadline_ms,
+               struct osw_error *error)
+{
+    const struct osw_pg_statement statement = {NULL, text, 0};
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    bool done =
+        osw_pg_query(pg, &statement, NULL, -1, deadline_ms, &answer, error);
+
+    osw_pg_answer_clear(&answer);
+    return done;
+}
+
+bool
+osw_pg_begin(struct osw_pg *pg,
+             const char *text,
+             int64_t deadline_ms,
+             struct osw_error *error)
+{
+    const struct osw_pg_statement statement = {NULL, text, 0};
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+
+    if (!is_free(pg, deadline_ms, error)) {
+        return false;
+    }
+    /* The prologue may have taken a snapshot, which an isolation level must
+     * come before. */
+    if (!send_statement(pg, &statement, NULL) || !send_prologue(pg)) {
+        return lost(pg, error);
+    }
+    if (!osw_pg_sync(pg, error) ||
+        !osw_pg_await(pg, deadline_ms, &answer, error)) {
+        return false;
+    }
+    osw_pg_answer_clear(&answer);
+    return true;
+}
+
+bool
+osw_pg_forget(struct osw_pg *pg, int64_t deadline_ms, struct osw_error *error)
+{
+    return pg->prologue != NULL ||
+           osw_pg_command(pg, "DEALLOCATE ALL", deadline_ms, error);
 }
 
 #define MAX_TYPES 64
@@ -572,7 +679,7 @@ osw_pg_prepare_typed(struct osw_pg *pg,
         return lost(pg, error);
     }
     if (!osw_pg_sync(pg, error) ||
-        !wait_for_query(pg, deadline_ms, &answer, error)) {
+        !osw_pg_await(pg, deadline_ms, &answer, error)) {
         return false;
     }
     osw_pg_answer_clear(&answer);

@@ -83,6 +83,16 @@ void osw_pg_close(struct osw_pg *pg);
 bool osw_pg_is_pooled(const struct osw_pg *pg, int server_pid);
 
 /*
+ * Have each transaction begin with this statement from now on, and send
+ * statements without their names: the next transaction may meet another
+ * session of the server.  NULL: no longer.  Statement and values must outlive
+ * that.
+ */
+void osw_pg_set_prologue(struct osw_pg *pg,
+                         const struct osw_pg_statement *statement,
+                         const char *const *values);
+
+/*
  * Queue a statement with text parameters (NULL is SQL NULL).  Nothing is
  * answered before osw_pg_sync.  False if the connection is lost.
  */
@@ -91,10 +101,14 @@ bool osw_pg_queue(struct osw_pg *pg,
                   const char *const *values,
                   struct osw_error *error);
 
-/* Queue the preparation of a named statement. */
+/* Queue the preparation of a named statement; with a prologue, nothing. */
 bool osw_pg_prepare(struct osw_pg *pg,
                     const struct osw_pg_statement *statement,
                     struct osw_error *error);
+
+/* Forget what was prepared by name, so that the names can be used again. */
+bool
+osw_pg_forget(struct osw_pg *pg, int64_t deadline_ms, struct osw_error *error);
 
 /*
  * Have the server parse a statement under a name, without running it, and wait
@@ -120,6 +134,19 @@ enum osw_pg_event osw_pg_wait(struct osw_pg *pg,
                               int64_t deadline_ms,
                               struct osw_pg_answer *answer);
 
+/* True if a segment has no answer yet. */
+bool osw_pg_owes(const struct osw_pg *pg);
+
+/*
+ * Wait for the answer of the oldest segment, whatever signals come.  False
+ * with the error filled if it is an error, if the connection is lost or if the
+ * deadline passes first: then it is owed still.
+ */
+bool osw_pg_await(struct osw_pg *pg,
+                  int64_t deadline_ms,
+                  struct osw_pg_answer *answer,
+                  struct osw_error *error);
+
 /*
  * Queue, sync and wait: one statement, one answer, whatever signals come.
  * Refused while another segment is in flight.  An error of the server, a lost
@@ -133,6 +160,21 @@ bool osw_pg_query(struct osw_pg *pg,
                   int columns,
                   int64_t deadline_ms,
                   struct osw_pg_answer *answer,
+                  struct osw_error *error);
+
+/* The same for a statement without parameters, whose rows do not matter. */
+bool osw_pg_command(struct osw_pg *pg,
+                    const char *text,
+                    int64_t deadline_ms,
+                    struct osw_error *error);
+
+/*
+ * Begin a transaction block: the segments until its end are one transaction.
+ * text is the statement that does.
+ */
+bool osw_pg_begin(struct osw_pg *pg,
+                  const char *text,
+                  int64_t deadline_ms,
                   struct osw_error *error);
 
 /*

@@ -34,33 +34,18 @@ static const char *const headings[SHOWN] = {"key",
                                             "deadline",
                                             "what"};
 
-static bool
-simple(struct osw_pg *pg,
-       const char *text,
-       int64_t deadline_ms,
-       struct osw_error *error)
-{
-    const struct osw_pg_statement statement = {NULL, text, 0};
-    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
-    bool done =
-        osw_pg_query(pg, &statement, NULL, -1, deadline_ms, &answer, error);
-
-    osw_pg_answer_clear(&answer);
-    return done;
-}
-
 bool
 osw_preview_begin(struct osw_pg *pg,
                   int64_t deadline_ms,
                   struct osw_error *error)
 {
-    return simple(pg, osw_sql_begin_read_only, deadline_ms, error);
+    return osw_pg_begin(pg, osw_sql_begin_read_only, deadline_ms, error);
 }
 
 bool
 osw_preview_end(struct osw_pg *pg, int64_t deadline_ms, struct osw_error *error)
 {
-    return simple(pg, osw_sql_commit, deadline_ms, error);
+    return osw_pg_command(pg, osw_sql_commit, deadline_ms, error);
 }
 
 static const char *

@@ -12,6 +12,7 @@
 enum column {
     VERSION,
     SERVER_PID,
+    ISOLATION,
     ID,
     NAME,
     PAUSED,
@@ -69,79 +70,17 @@ osw_probe_read_version(struct osw_pg *pg,
     return true;
 }
 
-/* The parameters of the settings' statement. */
-struct settings {
-    char statement_ms[24];
-    char idle_ms[24];
-    const char *values[4];
-};
-
-static const struct osw_pg_statement settings_statement = {NULL,
-                                                           osw_sql_settings,
-                                                           4};
-
-static void
-fill_settings(struct settings *settings,
-              const struct osw_probe_limits *limits,
-              bool transaction_only)
-{
-    (void)snprintf(settings->statement_ms,
-                   sizeof(settings->statement_ms),
-                   "%" PRId64,
-                   limits->statement_ms);
-    (void)snprintf(settings->idle_ms,
-                   sizeof(settings->idle_ms),
-                   "%" PRId64,
-                   limits->idle_session_ms);
-    settings->values[0] = transaction_only ? "t" : "f";
-    settings->values[1] = settings->statement_ms;
-    settings->values[2] = settings->idle_ms;
-    settings->values[3] = limits->asynchronous ? "t" : "f";
-}
-
-bool
-osw_probe_set_session(struct osw_pg *pg,
-                      const struct osw_probe_limits *limits,
-                      int64_t deadline_ms,
-                      struct osw_error *error)
-{
-    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
-    struct settings settings;
-
-    fill_settings(&settings, limits, false);
-    if (!osw_pg_query(pg,
-                      &settings_statement,
-                      settings.values,
-                      1,
-                      deadline_ms,
-                      &answer,
-                      error)) {
-        osw_fault_classify(error);
-        return false;
-    }
-    osw_pg_answer_clear(&answer);
-    return true;
-}
-
 static bool
 look(struct osw_pg *pg,
      const char *sweep,
      const char *window,
-     const struct osw_probe_limits *limits,
      int64_t deadline_ms,
      struct osw_pg_answer *answer,
      struct osw_error *error)
 {
     const struct osw_pg_statement statement = {NULL, osw_sql_probe, 2};
     const char *values[] = {sweep, window};
-    struct settings settings;
 
-    /* The settings are the transaction's only: behind a pooler they must not
-     * leak to the next client, and an idle run needs them no longer. */
-    fill_settings(&settings, limits, true);
-    if (!osw_pg_queue(pg, &settings_statement, settings.values, error)) {
-        return false;
-    }
     if (!osw_pg_query(
             pg, &statement, values, COLUMNS, deadline_ms, answer, error)) {
         osw_fault_classify(error);
@@ -151,21 +90,13 @@ look(struct osw_pg *pg,
 }
 
 static bool
-check_answer(struct osw_pg *pg,
-             const char *sweep,
+check_answer(const char *sweep,
              const struct osw_pg_answer *answer,
              struct osw_error *error)
 {
     if (!osw_probe_check_version((int)osw_pg_number(answer, 0, VERSION),
                                  error)) {
         return false;
-    }
-    if (osw_pg_is_pooled(pg, (int)osw_pg_number(answer, 0, SERVER_PID))) {
-        osw_error_set(error,
-                      OSW_EXIT_CONFIG,
-                      "a connection pooler stands between here and the server");
-        return osw_error_hint(
-            error, "connect to PostgreSQL itself with --host and --port");
     }
     if (osw_pg_value(answer, 0, NAME) != NULL) {
         return true;
@@ -193,6 +124,8 @@ read_sweeps(struct osw_probe *probe, struct osw_error *error)
     if (probe->sweeps == NULL) {
         return osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
     }
+    probe->server_pid = (int)osw_pg_number(answer, 0, SERVER_PID);
+    probe->isolation = osw_pg_value(answer, 0, ISOLATION);
     probe->count = answer->rows;
     for (int row = 0; row < answer->rows; row++) {
         struct osw_probe_sweep *sweep = &probe->sweeps[row];
@@ -215,16 +148,15 @@ bool
 osw_probe(struct osw_pg *pg,
           const char *sweep,
           const char *window,
-          const struct osw_probe_limits *limits,
           int64_t deadline_ms,
           struct osw_probe *probe,
           struct osw_error *error)
 {
     memset(probe, 0, sizeof(*probe));
-    if (!look(pg, sweep, window, limits, deadline_ms, &probe->answer, error)) {
+    if (!look(pg, sweep, window, deadline_ms, &probe->answer, error)) {
         return false;
     }
-    if (!check_answer(pg, sweep, &probe->answer, error) ||
+    if (!check_answer(sweep, &probe->answer, error) ||
         !read_sweeps(probe, error)) {
         osw_probe_clear(probe);
         return false;

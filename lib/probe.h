@@ -26,34 +26,22 @@ struct osw_probe_sweep {
 
 struct osw_probe {
     struct osw_pg_answer answer; /* owns the strings */
+    int server_pid;              /* of the session that answered */
+    const char *isolation;       /* of a transaction there */
     int count;
     struct osw_probe_sweep *sweeps; /* by name */
 };
-
-/* How long a session or a statement may take, in a session. */
-struct osw_probe_limits {
-    int64_t statement_ms;
-    int64_t idle_session_ms; /* 0: no limit */
-    bool asynchronous;       /* commits of orders are not waited for */
-};
-
-/* Give the session our settings, for as long as it lasts. */
-bool osw_probe_set_session(struct osw_pg *pg,
-                           const struct osw_probe_limits *limits,
-                           int64_t deadline_ms,
-                           struct osw_error *error);
 
 /*
  * Look: all sweeps, or the one named, under a window (an interval's text, or
  * NULL for the defined ones).  False with the error filled, exit code
  * OSW_EXIT_CONFIG, if the schema is missing, of another version or not
- * permitted, if the sweep is unknown or none is defined, or if a connection
- * pooler stands in between.  On success to be cleared with osw_probe_clear.
+ * permitted, or if the sweep is unknown or none is defined.  On success to be
+ * cleared with osw_probe_clear.
  */
 bool osw_probe(struct osw_pg *pg,
                const char *sweep,
                const char *window,
-               const struct osw_probe_limits *limits,
                int64_t deadline_ms,
                struct osw_probe *probe,
                struct osw_error *error);

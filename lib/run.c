@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "claim.h"
 #include "clock.h"
 #include "definition.h"
 #include "explain.h"
 #include "fault.h"
 #include "interrupt.h"
-#include "lock.h"
 #include "log.h"
 #include "migrate.h"
 #include "pg.h"
@@ -18,6 +18,7 @@
 #include "probe.h"
 #include "report.h"
 #include "runlog.h"
+#include "session.h"
 #include "stream.h"
 #include "sweep.h"
 
@@ -34,9 +35,12 @@ struct run {
     const struct osw_options *options;
     FILE *out;
     enum osw_report_format format;
+    struct osw_pg_target target;
     struct osw_pg *pg;
+    struct osw_session session;
+    struct osw_session_limits limits;
+    struct osw_claim claim;
     struct osw_probe probe;
-    struct osw_probe_limits limits;
     char window_text[40];
     const char *window; /* window_text, or NULL: as defined */
     int64_t soft_ms;
@@ -110,7 +114,7 @@ prepare(struct run *run,
     run->orders_left = options->max_orders;
     /* One order that takes for ever must not eat the whole run, each run. */
     run->limits.statement_ms = options->time_limit_ms / 4;
-    run->limits.idle_session_ms = options->time_limit_ms + 10000;
+    run->limits.idle_ms = options->time_limit_ms + 10000;
     run->limits.asynchronous = options->durability == OSW_DURABILITY_BATCH;
     if (options->window_ms >= 0) {
         (void)snprintf(run->window_text,
@@ -139,13 +143,18 @@ static bool
 connect_to(struct run *run, bool primary, struct osw_error *error)
 {
     const struct osw_options *options = run->options;
-    const struct osw_pg_target target = {.dbname = options->dbname,
-                                         .host = options->host,
-                                         .port = options->port,
-                                         .user = options->user,
-                                         .primary = primary};
 
-    return osw_pg_connect(&run->pg, &target, error);
+    run->target.dbname = options->dbname;
+    run->target.host = options->host;
+    run->target.port = options->port;
+    run->target.user = options->user;
+    run->target.primary = primary;
+    if (!osw_pg_connect(&run->pg, &run->target, error)) {
+        return false;
+    }
+    osw_session_begin(&run->session, run->pg, &run->limits);
+    osw_claim_open(&run->claim, &run->session, &run->target, &run->limits);
+    return true;
 }
 
 static bool
@@ -212,10 +221,14 @@ look(struct run *run)
     if (!osw_probe(run->pg,
                    run->options->sweep,
                    run->window,
-                   &run->limits,
                    run->hard_ms,
                    &run->probe,
-                   &error)) {
+                   &error) ||
+        !osw_session_settle(&run->session,
+                            run->options->pooler,
+                            run->probe.server_pid,
+                            run->probe.isolation,
+                            &error)) {
         fail(run, NULL, &error);
         return false;
     }
@@ -227,7 +240,7 @@ set_session(struct run *run)
 {
     struct osw_error error = OSW_ERROR_INIT;
 
-    if (!osw_probe_set_session(run->pg, &run->limits, run->hard_ms, &error)) {
+    if (!osw_session_set(&run->session, run->hard_ms, &error)) {
         fail(run, NULL, &error);
         return false;
     }
@@ -495,27 +508,32 @@ open_run(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
     return turn;
 }
 
-/* One turn of one sweep: lock it, sweep until soft_ms, unlock it. */
+/* One turn of one sweep: claim it, sweep until soft_ms, let it go. */
 static enum turn
 take_turn(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
 {
     struct osw_error error = OSW_ERROR_INIT;
-    bool taken = true;
+    enum osw_claim_result claimed = OSW_CLAIM_WITHOUT;
     enum turn turn = TURN_LOST;
 
-    if (run->options->lock &&
-        !osw_lock_try(run->pg, sweep->id, run->hard_ms, &taken, &error)) {
-        osw_fault_classify(&error);
+    if (run->options->lock) {
+        claimed = osw_claim_take(
+            &run->claim, sweep->name, sweep->id, run->hard_ms, &error);
+    }
+    switch (claimed) {
+    case OSW_CLAIM_HELD:
+    case OSW_CLAIM_WITHOUT:
+        break;
+    case OSW_CLAIM_BUSY:
+        handle_busy(run, sweep);
+        return TURN_OVER;
+    case OSW_CLAIM_FAILED:
         fail(run, sweep->name, &error);
         return TURN_LOST;
     }
-    if (!taken) {
-        handle_busy(run, sweep);
-        return TURN_OVER;
-    }
     turn = open_run(run, sweep, soft_ms);
-    if (turn != TURN_LOST && run->options->lock &&
-        !osw_lock_release(run->pg, sweep->id, run->drain_ms, &error)) {
+    if (turn != TURN_LOST && claimed == OSW_CLAIM_HELD &&
+        !osw_claim_release(&run->claim, sweep->id, run->drain_ms, &error)) {
         osw_log(OSW_LOG_WARNING, "%s: %s", sweep->name, error.message);
     }
     return turn;
@@ -635,6 +653,7 @@ static void
 close_database(struct run *run)
 {
     osw_probe_clear(&run->probe);
+    osw_claim_close(&run->claim);
     osw_pg_close(run->pg);
 }
 
@@ -699,25 +718,46 @@ osw_run_dry(const struct osw_options *options, int64_t started_ms, FILE *out)
     return run.exit;
 }
 
+/* Two connections, each as a run would use it. */
 static bool
 probe_sessions(struct run *run, struct osw_check_counts *counts)
 {
-    struct osw_pg *first = run->pg;
+    struct run other;
     struct osw_error error = OSW_ERROR_INIT;
     bool done = false;
 
-    if (!open_database(run, true)) {
-        run->pg = first;
+    prepare(&other, run->options, osw_clock_now_ms(), run->out);
+    other.format = run->format;
+    if (!open_database(&other, true)) {
+        note(run, other.exit);
         return false;
     }
-    done = osw_check_probe(
-        first, run->pg, run->hard_ms, run->format, run->out, counts, &error);
-    osw_pg_close(run->pg);
-    run->pg = first;
+    done = osw_check_probe(run->pg,
+                           other.pg,
+                           run->session.pooled,
+                           run->hard_ms,
+                           run->format,
+                           run->out,
+                           counts,
+                           &error);
+    close_database(&other);
     if (!done) {
         fail(run, NULL, &error);
     }
     return done;
+}
+
+static bool
+know_session(struct run *run)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (!osw_session_ask(
+            &run->session, run->options->pooler, run->hard_ms, &error)) {
+        fail(run, NULL, &error);
+        return false;
+    }
+    return set_session(run);
 }
 
 enum osw_exit
@@ -728,7 +768,7 @@ osw_run_check(const struct osw_options *options, int64_t started_ms, FILE *out)
     struct osw_error error = OSW_ERROR_INIT;
 
     prepare_answer(&run, options, started_ms, out);
-    if (open_any(&run) && set_session(&run)) {
+    if (open_any(&run) && know_session(&run)) {
         if (!osw_check(run.pg,
                        options->role,
                        run.hard_ms,

@@ -285,6 +285,17 @@ outcome_of_error(const struct osw_error *error)
     return outcome;
 }
 
+/*
+ * The cancel function refuses the session that it runs in (isolation, time
+ * zone abbreviations): no order is to blame, and none will go.
+ */
+static bool
+is_sessions_fault(const struct osw_error *error)
+{
+    return strcmp(error->sqlstate, "OS001") == 0 ||
+           strcmp(error->sqlstate, "OS005") == 0;
+}
+
 static void
 log_kept(const struct sweep *s, const struct osw_order *order, const char *rule)
 {
@@ -317,6 +328,11 @@ handle_order(struct sweep *s, const struct osw_sweep_event *event)
         s->depth++;
     }
 
+    if (!event->ok && is_sessions_fault(&event->error)) {
+        stop(s, OSW_SWEEP_BROKEN, &event->error);
+        free(order);
+        return;
+    }
     if (!event->ok && outcome == OSW_OUTCOME_FAILED) {
         order_failed(s, order, &event->error);
         return;

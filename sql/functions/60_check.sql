@@ -93,7 +93,7 @@ AS $$
            coalesce((SELECT string_agg(to_regtype(t)::oid::text, ',' ORDER BY n)
                        FROM unnest(p.parameters) WITH ORDINALITY AS u(t, n)), ''),
            p.statement,
-           'EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE checked'
+           'EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE order_sweep_checked'
            || coalesce((SELECT '(' || string_agg(quote_nullable(v), ', ' ORDER BY n)
                                || ')'
                           FROM unnest(p.parameters, p.given)
@@ -104,8 +104,9 @@ AS $$
 $$;
 COMMENT ON FUNCTION order_sweep.check_texts IS
     'the parts of all definitions, each to be prepared under its path, role '
-    'and settings with parameters of these types, under the name "checked", '
-    'and explained: what fails was broken since it was defined';
+    'and settings with parameters of these types, under the name '
+    '"order_sweep_checked", and explained: what fails was broken since it was '
+    'defined';
 
 CREATE OR REPLACE FUNCTION order_sweep.plan_nodes(plan json)
 RETURNS TABLE (node json)

@@ -1,7 +1,7 @@
 -- The session's settings.  $1: for this transaction only (true) or for the
--- session; $2: limit of a statement in ms; $3: end the session when it has
--- been idle for so many ms (a stopped holder of the lock must not hold it for
--- ever); $4: may commits of orders be asynchronous.
+-- session; $2: limit of a statement in ms; $3: end the session when it or its
+-- transaction has been idle for so many ms (a stopped holder of the lock must
+-- not hold it for ever); $4: may commits of orders be asynchronous.
 SELECT set_config(s.name, s.value, $1::boolean)
   FROM (VALUES
     ('search_path', 'pg_catalog, pg_temp'),
@@ -16,6 +16,7 @@ SELECT set_config(s.name, s.value, $1::boolean)
     ('jit', 'off'),
     ('statement_timeout', $2::text),
     ('idle_session_timeout', $3::text),
+    ('idle_in_transaction_session_timeout', $3::text),
     ('synchronous_commit', CASE
         WHEN $4::boolean THEN 'off'
         WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
@@ -25,5 +26,6 @@ SELECT set_config(s.name, s.value, $1::boolean)
     ('tcp_keepalives_count', '3'),
     ('tcp_user_timeout', '25000')
   ) AS s(name, value)
- -- setting this one reads a file, and an idle run does not need it
- WHERE NOT ($1::boolean AND s.name = 'timezone_abbreviations')
+ -- setting this one reads a file
+ WHERE s.name <> 'timezone_abbreviations'
+    OR current_setting(s.name) <> s.value

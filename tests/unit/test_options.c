@@ -76,6 +76,7 @@ assert_same(const struct osw_options *a, const struct osw_options *b)
     assert_int_equal(a->batch_size, b->batch_size);
     assert_int_equal(a->limit, b->limit);
     assert_int_equal(a->durability, b->durability);
+    assert_int_equal(a->pooler, b->pooler);
     assert_int_equal(a->format, b->format);
     assert_int_equal(a->verbosity, b->verbosity);
     assert_int_equal(a->dry_run, b->dry_run);
@@ -169,6 +170,10 @@ every_option_sets_its_field(void **state)
     ASSERT_PARSES("--durability|each",
                   expected.durability = OSW_DURABILITY_EACH);
     ASSERT_PARSES("--durability|batch", (void)0);
+    ASSERT_PARSES("--pooler|yes", expected.pooler = OSW_POOLER_YES);
+    ASSERT_PARSES("check|--pooler=no", expected.verb = OSW_VERB_CHECK;
+                  expected.pooler = OSW_POOLER_NO);
+    ASSERT_PARSES("--pooler|auto", (void)0);
     ASSERT_PARSES("--no-lock", expected.lock = false);
     ASSERT_PARSES("--fail-if-busy", expected.fail_if_busy = true);
     ASSERT_PARSES("migrate|--print", expected.verb = OSW_VERB_MIGRATE;
@@ -445,6 +450,10 @@ static const struct refusal refusals[] = {
     {"-n|--limit|ten", "--limit: \"ten\" is not a whole number" ROWS},
     {"--durability|none",
      "--durability: unknown value \"none\"; write one of batch|each"},
+    {"--durability|bat",
+     "--durability: unknown value \"bat\"; write one of batch|each"},
+    {"--pooler|pgbouncer",
+     "--pooler: unknown value \"pgbouncer\"; write one of auto|yes|no"},
     {"--format|xml", "--format: unknown value \"xml\"; write one of text|json"},
     {"--format|JSON",
      "--format: unknown value \"JSON\"; write one of text|json"},
@@ -503,6 +512,7 @@ static const struct refusal refusals[] = {
     {"migrate|--time-limit|5s", "--time-limit" NOT_THERE},
     {"migrate|--hard-limit|5s", "--hard-limit" NOT_THERE},
     {"migrate|--format|json", "--format" NOT_THERE},
+    {"migrate|--pooler|yes", "--pooler" NOT_THERE},
     {"explain",
      "explain: no key; write order-sweep explain KEY, a word for each column "
      "of the key"},
@@ -641,7 +651,7 @@ static void
 help_shows_every_listed_option(void **state)
 {
     (void)state;
-    assert_int_equal(for_each_listed(check_help_has), 23);
+    assert_int_equal(for_each_listed(check_help_has), 24);
 }
 
 static void

@@ -493,7 +493,8 @@ count_bookings(const struct shop *shop)
 static bool
 is_bookable(const struct row *row)
 {
-    return row->raised != NULL && row->raised[0] != '\0';
+    return row->raised != NULL && row->raised[0] != '\0' &&
+           strncmp(row->raised, "OS", 2) != 0; /* the session's fault */
 }
 
 /* Nothing that could be swept is passed over by a run that says it is done. */
@@ -757,6 +758,26 @@ an_answer_that_is_none_of_ours_breaks_the_run(void **state)
         assert_int_equal(shop->result.error.exit, OSW_EXIT_CONFIG);
         assert_string_equal(shop->result.error.message, cases[i].message);
         assert_string_equal(shop->result.error.hint, "run order-sweep migrate");
+    }
+}
+
+/* Of a pooler whose sessions are not alike, say: no order is to blame. */
+static void
+a_session_that_cancel_refuses_ends_the_run(void **state)
+{
+    static const char *const answers[] = {"!OS001", "!OS005"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        struct shop *shop = open_shop(200);
+
+        shop->config.depth = 4;
+        script(shop, 10, 200, answers[i]);
+        sweep(shop);
+        assert_counts(shop, "swept 10, failed 4");
+        assert_end(shop, OSW_SWEEP_BROKEN, true);
+        assert_string_equal(shop->result.error.sqlstate, answers[i] + 1);
+        assert_int_equal(count_bookings(shop), 0);
     }
 }
 
@@ -1803,6 +1824,7 @@ main(void)
         cmocka_unit_test(every_outcome_is_counted_under_its_name),
         cmocka_unit_test(an_order_of_unknown_outcome_may_be_left),
         cmocka_unit_test(an_answer_that_is_none_of_ours_breaks_the_run),
+        cmocka_unit_test(a_session_that_cancel_refuses_ends_the_run),
         cmocka_unit_test(failing_orders_are_passed_and_booked),
         cmocka_unit_test(a_statement_timeout_is_the_orders_failure),
         cmocka_unit_test(

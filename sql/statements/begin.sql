@@ -1,0 +1,2 @@
+-- Each statement sees what is committed before it.
+BEGIN TRANSACTION ISOLATION LEVEL READ COMMITTED

@@ -1,2 +1,0 @@
--- Back from the definition's owner.
-RESET ROLE

@@ -1,2 +1,0 @@
--- Forget what was prepared.
-DEALLOCATE ALL

@@ -1,0 +1,221 @@
+#!/bin/bash
+# Through PgBouncer, in each of its modes: what a run does is the same, and it
+# leaves neither lock nor setting in a session that others use next.
+set -euo pipefail
+
+# shellcheck source=tests/support/shop.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
+# shellcheck source=tests/support/pooler.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/pooler.sh"
+
+trap 'pooler_stop; drop_dbs' EXIT
+
+# pooled COMMAND...: with libpq's environment that of the pooler.
+pooled()
+{
+    local PGHOST=$pooler_dir PGPORT=$pooler_port
+    "$@"
+}
+
+# The sessions that the pooler has to this database are as if new.
+untouched()
+{
+    value 0 "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
+              AND database = (SELECT oid FROM pg_database
+                               WHERE datname = current_database())"
+    # As many at once as the pool has, so that each is looked at.
+    local i jobs=()
+    for i in $(seq "$1"); do
+        pooled sql >"$ORDER_SWEEP_TMP/touched.$i" <<'SQL' &
+BEGIN;
+SELECT pg_sleep(0.3);
+SELECT name, setting FROM pg_settings
+ WHERE source = 'session' AND name <> 'application_name';
+SELECT name, statement FROM pg_prepared_statements;
+COMMIT;
+SQL
+        jobs+=($!)
+    done
+    wait "${jobs[@]}"
+    if grep -h . "$ORDER_SWEEP_TMP"/touched.*; then
+        die 'a session of the pooler is not as it was'
+    fi
+}
+
+all_swept()
+{
+    value "$1" 'SELECT count(*) FROM order_sweep.journal'
+    invariants
+}
+
+is_busy()
+{
+    case $(cat "$out") in
+    'cancel_unpaid: busy'*) ;;
+    *) die 'a second run found the sweep free' ;;
+    esac
+}
+
+# --- Every command, in both modes ----------------------------------------------
+
+for mode in transaction session; do
+    new_db "pooler_$mode"
+    pooler_start "$mode" 4
+    pooled run 0 migrate
+    for file in shop data definition; do
+        sql -o /dev/null -v orders=1000 -v goods=50 -f "$sample/$file.sql"
+    done
+    # as if a run had just been here, or check tells of the backlog
+    sql -c "UPDATE order_sweep.life SET seen_at = now()"
+    pooled run 1 check --probe
+    grep -q '^ok *lock: two connections exclude each other$' "$out"
+    grep -q '^ok *segment: two statements are one transaction$' "$out"
+    # One definition broken: found, and nothing of the search stays behind.
+    sql -c 'ALTER TABLE shop.orders RENAME COLUMN order_status TO os'
+    pooled run 78 check
+    grep -q 'column o.order_status does not exist' "$out"
+    sql -c 'ALTER TABLE shop.orders RENAME COLUMN os TO order_status'
+    pooled run 0 --dry-run --format json
+    is 'rows of the dry run' 101 "$(wc -l <"$out")"
+    pooled run 0 explain 999
+    grep -q 'the next run sweeps it' "$out"
+    pooled run 0 --format json
+    all_swept 500
+    pooled run 0
+    silent
+    untouched 3
+
+    # In session mode a session is one's own, if one says so.
+    if [ "$mode" = session ]; then
+        place 20 '1 hour'
+        pooled run 0 --pooler no
+        all_swept 520
+        untouched 3
+    fi
+
+    # --- The lock ---------------------------------------------------------------
+
+    swept=$(sql -c 'SELECT count(*) FROM order_sweep.journal')
+    place 20 '1 hour'
+    gate_orders
+    close_gate "$(due_order 10)"
+    pooled start -v
+    wait_at_gate
+    pooled run 0 -v
+    is_busy
+    pooled run 75 --fail-if-busy
+    run 0 -v # and one that comes straight
+    is_busy
+    # An operator cancels the one at work: nothing of it stays.
+    kill -KILL "$pid"
+    finish 137
+    open_gates
+    wait_until "NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory'
+        AND database = (SELECT oid FROM pg_database
+                         WHERE datname = current_database()))"
+    pooled run 0
+    all_swept "$((swept + 20))"
+    untouched 3
+
+    # --- A hard stop: the server is asked through the pooler to cancel ----------
+
+    place 20 '1 hour'
+    gate=$(due_order 5)
+    close_gate "$gate"
+    pooled start
+    wait_at_gate
+    kill -TERM "$pid"
+    kill -INT "$pid"
+    finish 75
+    value 1 "SELECT order_status FROM shop.orders WHERE id = $gate"
+    value 0 'SELECT count(*) FROM order_sweep.failure'
+    open_gates
+    pooled run 0
+    invariants
+    untouched 3
+    pooler_stop
+done
+
+# --- A pool of one ---------------------------------------------------------------
+
+warning='going on without the lock, for the connection pooler gives no session'
+pooler_start transaction 1
+place 20 '1 hour'
+pooled run 0 --format json
+is 'messages' "order-sweep: warning: cancel_unpaid: $warning for it: its pool \
+is too small" "$(cat "$err")"
+invariants
+place 20 '1 hour'
+pooled run 0 --no-lock
+silent
+invariants
+pooled run 1 check --probe
+grep -q '^warn *lock: the connection pooler has no session for the lock$' "$out"
+untouched 1
+pooler_stop
+
+# --- Two sessions less than asked for: connections refused ------------------------
+
+pooler_start transaction 4 'max_client_conn = 1'
+place 20 '1 hour'
+pooled run 0
+case $(cat "$err") in
+"order-sweep: warning: cancel_unpaid: $warning for it: "*connections*) ;;
+*) die "no warning: $(cat "$err")" ;;
+esac
+invariants
+pooler_stop
+
+# --- Transactions that are not read committed --------------------------------------
+
+sql -c "ALTER DATABASE $PGDATABASE
+        SET default_transaction_isolation = 'repeatable read'"
+pooler_start transaction 4
+place 20 '1 hour'
+dump "$ORDER_SWEEP_TMP/before"
+pooled run 78
+says_like 'behind the connection pooler transactions are repeatable read, *'
+unchanged "$ORDER_SWEEP_TMP/before"
+pooler_stop
+run 0 # a session of one's own can be set back
+sql -c "ALTER DATABASE $PGDATABASE RESET default_transaction_isolation"
+invariants
+
+# The only session of the pool is spoilt by another client, on the way: no
+# order is to blame.
+pooler_start transaction 1
+place 20 '1 hour'
+gate_table run INSERT
+close_gate run
+pooled start --no-lock --format json
+wait_at_gate
+pooled sql -c "SET default_transaction_isolation = 'repeatable read'" &
+until [ "$(pooler_waiting "$PGDATABASE")" = 1 ]; do
+    sleep 0.05
+done
+open_gates
+finish 78
+is messages 'order-sweep: cancel_unpaid: the transaction must be read committed' \
+    "$(cat "$err")"
+value 0 'SELECT swept FROM order_sweep.run ORDER BY id DESC LIMIT 1'
+value broken 'SELECT stopped FROM order_sweep.run ORDER BY id DESC LIMIT 1'
+value 0 'SELECT count(*) FROM order_sweep.failure'
+pooler_stop
+run 0
+invariants
+
+# --- Pooling of statements ----------------------------------------------------------
+
+pooler_start statement 4
+place 20 '1 hour'
+pooled run 0 --no-lock
+silent
+invariants
+place 20 '1 hour'
+pooled run 0
+case $(cat "$err") in
+"order-sweep: warning: cancel_unpaid: $warning for it: "*) ;;
+*) die "no warning: $(cat "$err")" ;;
+esac
+invariants
+pooler_stop

@@ -1,0 +1,92 @@
+# shellcheck shell=bash
+# Sourced: a PgBouncer of our own before the server that PGHOST and PGPORT
+# name.
+#
+#     pooler_start MODE SIZE [LINE...]  a pool for each database and role, of
+#                                       SIZE sessions; LINEs for its settings;
+#                                       sets pooler_dir, its PGHOST
+#     pooler_waiting DATABASE           how many clients wait for a session
+#     pooler_stop                       stops it and removes its folder
+#
+# It listens on the port pooler_port.  Any role that the server knows may log
+# in.
+
+pooler_port=6432
+pooler_dir=
+
+pooler_as_server()
+{
+    if [ "$(id -u)" = 0 ]; then
+        # PgBouncer refuses root.
+        runuser -u postgres -- "$@"
+    else
+        "$@"
+    fi
+}
+
+pooler_start()
+{
+    local mode=$1 size=$2 tries=200
+    shift 2
+    pooler_dir=$(mktemp -d /tmp/order-sweep-pooler.XXXXXX)
+    {
+        echo "[databases]"
+        echo "* = host=$PGHOST port=$PGPORT auth_user=postgres"
+        echo "[pgbouncer]"
+        echo "listen_addr ="
+        echo "unix_socket_dir = $pooler_dir"
+        echo "listen_port = $pooler_port"
+        echo "auth_type = trust"
+        echo "auth_file = $pooler_dir/users"
+        echo "auth_query = SELECT rolname, '' FROM pg_roles WHERE rolname = \$1"
+        echo "admin_users = postgres"
+        echo "pool_mode = $mode"
+        echo "default_pool_size = $size"
+        echo "server_idle_timeout = 5"
+        echo "logfile = $pooler_dir/log"
+        echo "pidfile = $pooler_dir/pid"
+        printf '%s\n' "$@"
+    } >"$pooler_dir/ini"
+    echo '"postgres" ""' >"$pooler_dir/users"
+    chmod 755 "$pooler_dir"
+    if [ "$(id -u)" = 0 ]; then
+        chown -R postgres: "$pooler_dir"
+    fi
+    (
+        # Not the locks of whoever waits for our end.
+        exec 9>&- </dev/null >/dev/null
+        cd /
+        pooler_as_server /usr/sbin/pgbouncer -q -d "$pooler_dir/ini"
+    )
+    until [ -S "$pooler_dir/.s.PGSQL.$pooler_port" ]; do
+        tries=$((tries - 1))
+        if [ "$tries" = 0 ]; then
+            cat "$pooler_dir/log" >&2
+            return 1
+        fi
+        sleep 0.05
+    done
+}
+
+pooler_waiting()
+{
+    PGHOST=$pooler_dir PGPORT=$pooler_port \
+        psql -XAtq -F ' ' -d pgbouncer -c 'SHOW POOLS' |
+        awk -v database="$1" '$1 == database { n += $4 } END { print n + 0 }'
+}
+
+pooler_stop()
+{
+    local pid
+    if [ -n "$pooler_dir" ]; then
+        if [ -s "$pooler_dir/pid" ]; then
+            pid=$(cat "$pooler_dir/pid")
+            kill "$pid" 2>/dev/null || :
+            while kill -0 "$pid" 2>/dev/null; do
+                sleep 0.02
+            done
+        fi
+        rm -rf "$pooler_dir"
+        pooler_dir=
+    fi
+}
