@@ -5,9 +5,10 @@
 #     cluster_start [keep]      starts one; the caller traps EXIT, INT and TERM
 #     cluster_stop              stops it and removes its folder
 #
-# cluster_start sets cluster_dir and the environment of libpq (PGHOST, PGPORT,
-# PGUSER, PGDATABASE).  Durability is off unless the argument is "keep".
-# ORDER_SWEEP_TEST_CONF may hold more lines for postgresql.conf.
+# cluster_start sets cluster_dir, the environment of libpq (PGHOST, PGPORT,
+# PGUSER, PGDATABASE) and puts the server's programs first in PATH.  Durability
+# is off unless the argument is "keep".  ORDER_SWEEP_TEST_CONF may hold more
+# lines for postgresql.conf.
 #
 # The folder is short, for a socket's path ends at 107 characters.  It belongs
 # to the caller; the two folders in it belong to the user that runs the server,
@@ -133,7 +134,10 @@ cluster_start()
     PGPORT=5432
     PGUSER=postgres
     PGDATABASE=postgres
-    export PGHOST PGPORT PGUSER PGDATABASE
+    # The server's own psql: Debian's in /usr/bin is a wrapper that takes
+    # longer than most queries.
+    PATH=$bindir:$PATH
+    export PGHOST PGPORT PGUSER PGDATABASE PATH
 }
 
 cluster_stop()
