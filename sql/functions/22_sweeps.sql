@@ -203,6 +203,11 @@ BEGIN
     -- such orders, so that no look for them is needed here.
     INSERT INTO order_sweep.journal (sweep, order_key,%s run_id, payload)
     VALUES (%L, order_sweep_key,%s $%s, order_sweep_payload);
+    IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'OS006',
+            MESSAGE = 'the journal took no row',
+            HINT = 'Look for a trigger or rule on order_sweep.journal.';
+    END IF;
 
     -- The shop's deferred triggers run here, with the owner's rights.
     SET CONSTRAINTS ALL IMMEDIATE;

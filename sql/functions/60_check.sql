@@ -485,14 +485,24 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
+DECLARE
+    _deferred boolean;
 BEGIN
-    FOR what IN
-        SELECT DISTINCT format('%s looks into %s, which no foreign key ties to %s',
-                               argument, r.relation, s.orders)
+    FOR what, _deferred IN
+        SELECT DISTINCT format(CASE WHEN d.deferred
+                   THEN '%s looks into %s, whose foreign key to %s is deferred'
+                   ELSE '%s looks into %s, which no foreign key ties to %s' END,
+                   argument, r.relation, s.orders), d.deferred
           FROM (SELECT to_regclass(format('%I.%I', node->>'Schema',
                                           node->>'Relation Name')) AS relation
                   FROM order_sweep.plan_nodes(plan)
-                 WHERE node->>'Relation Name' IS NOT NULL) r
+                 WHERE node->>'Relation Name' IS NOT NULL) r,
+               -- checked at the commit: no lock on the order until then
+               LATERAL (SELECT EXISTS (SELECT FROM pg_constraint k
+                                        WHERE k.contype = 'f' AND k.condeferred
+                                          AND k.conrelid = r.relation
+                                          AND k.confrelid = to_regclass(s.orders))
+                       ) d (deferred)
          WHERE r.relation IS NOT NULL
            AND r.relation <> to_regclass(s.orders)
            AND NOT EXISTS (SELECT FROM pg_inherits h
@@ -501,21 +511,25 @@ BEGIN
            AND NOT EXISTS (SELECT FROM pg_constraint k
                             WHERE k.contype = 'f'
                               -- a table that orders refer to holds no payments
-                              AND (k.conrelid, k.confrelid) IN (
-                                  (r.relation, to_regclass(s.orders)),
-                                  (to_regclass(s.orders), r.relation))) LOOP
+                              AND ((k.conrelid, k.confrelid) =
+                                   (to_regclass(s.orders), r.relation)
+                                   OR NOT k.condeferred
+                                   AND (k.conrelid, k.confrelid) =
+                                       (r.relation, to_regclass(s.orders)))) LOOP
         level := 'warn';
         item := 'foreign key';
         why := 'A payment being inserted there is seen only if its transaction '
                'also locks or changes the order''s row.';
-        mend := 'Add a foreign key to the orders table, or let paying update '
-                'the order''s row under the condition that it is unpaid.';
+        mend := CASE WHEN _deferred THEN 'Make it INITIALLY IMMEDIATE'
+                     ELSE 'Add a foreign key to the orders table' END
+                || ', or let paying update the order''s row under the condition '
+                   'that it is unpaid.';
         RETURN NEXT;
     END LOOP;
 END $$;
 COMMENT ON FUNCTION order_sweep.check_payments IS
-    'tables that a rule looks into and that no foreign key ties to the orders: '
-    'the shop''s half of the payment contract';
+    'tables that a rule looks into and that no foreign key ties to the orders at '
+    'once: the shop''s half of the payment contract';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_times(s order_sweep.sweep)
 RETURNS TABLE (level text, item text, what text, why text, mend text)

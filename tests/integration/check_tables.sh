@@ -303,6 +303,13 @@ breaks 'the foreign key of payments dropped' \
     "warn|cancel_unpaid|foreign key|paid looks into shop.payment, which no foreign key ties to shop.orders|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid.
 warn|cancel_unpaid|foreign key|unless \"payment received\" looks into shop.payment, which no foreign key ties to shop.orders|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid." \
     'ALTER TABLE shop.payment ADD FOREIGN KEY (order_id) REFERENCES shop.orders'
+breaks 'the foreign key of payments deferred' \
+    'ALTER TABLE shop.payment ALTER CONSTRAINT payment_order_id_fkey
+        DEFERRABLE INITIALLY DEFERRED' \
+    "warn|cancel_unpaid|foreign key|paid looks into shop.payment, whose foreign key to shop.orders is deferred|Make it INITIALLY IMMEDIATE, or let paying update the order's row under the condition that it is unpaid.
+warn|cancel_unpaid|foreign key|unless \"payment received\" looks into shop.payment, whose foreign key to shop.orders is deferred|Make it INITIALLY IMMEDIATE, or let paying update the order's row under the condition that it is unpaid." \
+    'ALTER TABLE shop.payment ALTER CONSTRAINT payment_order_id_fkey
+        DEFERRABLE INITIALLY IMMEDIATE'
 define_as_before
 change 'DROP TABLE shop.note'
 

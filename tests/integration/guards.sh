@@ -6,21 +6,19 @@ set -euo pipefail
 
 here=$ORDER_SWEEP_SOURCE/tests/integration
 survivors=0
-guards=0
+
+# shellcheck source=tests/support/guards.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/guards.sh"
 
 # Run a test with the SQL run on its shop: it must fail.
 survives()
 {
-    guards=$((guards + 1))
-    local command=("$here/$1.sh") said
+    local command=("$here/$1.sh")
     if [ "$1" = races ]; then
         command=("$ORDER_SWEEP_BUILD/tests/test_integration_races" "$3")
     fi
-    if said=$(ORDER_SWEEP_TEST_MUTATION=$2 "${command[@]}" 2>&1); then
-        printf 'guards: %s notices nothing of: %s\n' "$1" "$2" >&2
-        survivors=$((survivors + 1))
-    elif [[ $said == *'does not hold:'* ]]; then
-        printf 'guards: %s\n' "$said" >&2
+    if ! mutated "$2" "${command[@]}"; then
+        printf 'guards: %s does not notice: %s\n%s\n' "$1" "$2" "$said" >&2
         survivors=$((survivors + 1))
     fi
 }
@@ -29,18 +27,8 @@ survives()
 # function; NAME is the test within races.
 without()
 {
-    survives "$1" "SELECT testing.mutate(\$a\$$2\$a\$, \$a\$$3\$a\$,
-        \$a\$${4:-}\$a\$)" "${5:-}"
+    survives "$1" "$(replacing "$2" "$3" "${4:-}")" "${5:-}"
 }
-
-unpaid=$'(o.order_status = 1\n)'
-on_time=$'(created\n) <= order_sweep_to'
-young_enough=$'(created\n) >= order_sweep_from'
-rule=$'(EXISTS (SELECT FROM shop.payment p WHERE p.order_id = o.id)\n) IS NOT TRUE'
-and=$'\n       AND '
-lock='PERFORM FROM shop.orders o WHERE o.id = $1 FOR UPDATE OF o SKIP LOCKED;'
-cancel=cancel_unpaid_cancel
-batch=cancel_unpaid_batch
 
 # --- Cancel ------------------------------------------------------------------
 
@@ -56,14 +44,12 @@ without outcomes $cancel "$unpaid$and$on_time${and}(" "$unpaid${and}("
 without outcomes $cancel "$and$young_enough"
 without outcomes $cancel "$and$rule"
 without outcomes $cancel "order_sweep_state = 'sweep'" false
-without outcomes $cancel "IF EXISTS (SELECT FROM shop.orders o WHERE o.id = \$1 AND" \
-    "IF false AND EXISTS (SELECT FROM shop.orders o WHERE o.id = \$1 AND"
+without outcomes $cancel "$look_again" "${look_again/IF/IF false AND}"
 without hostile $cancel "current_setting('timezone_abbreviations') <> 'Default'" \
     false
 without outcomes $cancel 'shop.refuse(' 'concat('
 without outcomes $cancel 'SET CONSTRAINTS ALL IMMEDIATE;'
-without outcomes $cancel "VALUES ('cancel_unpaid', order_sweep_key, \$3, \
-order_sweep_payload)" "SELECT '', '{}', 0, '{}' WHERE false"
+without outcomes $cancel "$journal" 'PERFORM 1'
 without outcomes $cancel 'least(now()' 'greatest(now()'
 without outcomes $cancel 'order_sweep_to bigint := floor' \
     'order_sweep_to bigint := ceil'

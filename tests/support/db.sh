@@ -1,8 +1,9 @@
 # shellcheck shell=sh
 # Sourced by test scripts: databases of their own on the test server.
 #
-#     new_db NAME       creates an empty database, makes it the one of libpq
-#                       (PGDATABASE), drops it when the script ends
+#     new_db NAME [TEMPLATE]
+#                       creates a database, empty or a copy, makes it the one of
+#                       libpq (PGDATABASE), drops it when the script ends
 #     sql [ARGUMENT...] psql that prints bare values and stops at an error
 #     drop_dbs          drops what new_db made; for scripts with a trap on EXIT
 #                       of their own
@@ -28,7 +29,7 @@ new_db()
 {
     PGDATABASE=osw_${1}_$$
     export PGDATABASE
-    sql -d postgres -c "CREATE DATABASE $PGDATABASE"
+    sql -d postgres -c "CREATE DATABASE $PGDATABASE ${2:+TEMPLATE $2}"
     databases="$databases $PGDATABASE"
 }
 

@@ -10,6 +10,7 @@
 # The packages, by what needs them.
 # shellcheck disable=SC2034  # used by whoever sources this
 packages_build='cmake ninja-build gcc libc6-dev pkg-config libpq-dev libbsd-dev'
+# Its client programs, which come with it, bring isolationtester.
 # shellcheck disable=SC2034
 packages_server='postgresql'
 

@@ -33,18 +33,19 @@ COMMENT ON FUNCTION testing.fingerprint() IS
     'a hash of every row of the shop and of the books, and of the text, owner '
     'and grants of the functions: equal before and after means nothing changed';
 
-CREATE FUNCTION testing.mutate(function text, old text, new text)
+CREATE FUNCTION testing.mutate(function text, old text, new text,
+                               schema text DEFAULT 'order_sweep')
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     definition text;
 BEGIN
     SELECT pg_get_functiondef(oid) INTO STRICT definition FROM pg_proc
-     WHERE pronamespace = 'order_sweep'::regnamespace AND proname = function;
+     WHERE pronamespace = schema::regnamespace AND proname = function;
     IF strpos(definition, old) = 0 THEN
         RAISE '% does not hold: %', function, old;
     END IF;
     EXECUTE replace(definition, old, new);
 END $$;
 COMMENT ON FUNCTION testing.mutate IS
-    'create a function of schema order_sweep with one text put in another''s '
-    'place, to see that a test notices';
+    'create a function with one text put in another''s place, to see that a test '
+    'notices';

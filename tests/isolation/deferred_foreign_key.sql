@@ -1,0 +1,2 @@
+ALTER TABLE shop.payment ALTER CONSTRAINT payment_order_id_fkey
+    DEFERRABLE INITIALLY DEFERRED;
