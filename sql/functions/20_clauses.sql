@@ -44,6 +44,20 @@ $$;
 COMMENT ON FUNCTION order_sweep.clock_moment IS
     'SQL for the moment that a clock value of the orders table means';
 
+CREATE OR REPLACE FUNCTION order_sweep.is_bound(orders regclass, owner text)
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_class c, pg_roles r
+         WHERE c.oid = $1 AND c.relrowsecurity
+           AND r.rolname = $2 AND NOT r.rolsuper AND NOT r.rolbypassrls
+           AND (c.relforcerowsecurity
+                OR NOT pg_has_role(r.oid, c.relowner, 'USAGE')))
+$$;
+COMMENT ON FUNCTION order_sweep.is_bound IS
+    'do the policies of a table hide rows from a role';
+
 CREATE OR REPLACE FUNCTION order_sweep.pins(s order_sweep.sweep)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -67,9 +81,12 @@ AS $$
         ' SET default_text_search_config = ''pg_catalog.simple''\n'
         ' SET lock_timeout = ''200ms''\n'
         ' SET row_security = %s', s.search_path,
-        -- Hidden rows raise instead of being passed in silence; whoever names
-        -- settings says that the policies are wanted.
-        CASE WHEN s.settings IS NULL THEN 'off' ELSE 'on' END)
+        -- Hidden rows raise instead of being passed in silence.  Whoever names
+        -- settings says that the policies of the orders are wanted; where there
+        -- are none, those of other tables must not hide a payment.
+        CASE WHEN s.settings IS NOT NULL
+                  AND order_sweep.is_bound(to_regclass(s.orders), s.owner)
+             THEN 'on' ELSE 'off' END)
 $$;
 COMMENT ON FUNCTION order_sweep.pins IS
     'the settings that a definition''s functions do not take from their caller';

@@ -314,6 +314,41 @@ change "SELECT FROM order_sweep.undefine('tenants');
 change "REVOKE ALL ON ALL TABLES IN SCHEMA shop FROM $runner"
 super "DROP OWNED BY $runner"
 
+# Settings that only a trigger wants, and payments that a policy hides: what is
+# hidden raises, until the orders have policies too, and then check tells.
+sql -f - <<'SQL' >/dev/null
+CREATE TABLE shop.hiding (id int PRIMARY KEY, state text DEFAULT 'open',
+    at timestamptz DEFAULT now() - interval '1 hour');
+CREATE INDEX ON shop.hiding (at, id) WHERE state = 'open';
+CREATE TABLE shop.hidden (hiding_id int REFERENCES shop.hiding, tenant int);
+INSERT INTO shop.hiding VALUES (1);
+INSERT INTO shop.hidden VALUES (1, 1);
+ALTER TABLE shop.hidden ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shop.hidden FORCE ROW LEVEL SECURITY;
+CREATE POLICY own ON shop.hidden
+    USING (tenant = current_setting('app.tenant', true)::int);
+SQL
+hiding="sweep => 'hiding', orders => 'shop.hiding', key => '{id}',
+    unpaid => \$\$state = 'open'\$\$, since => 'at', after => '30 minutes',
+    set => \$\$state = 'closed'\$\$, unless => '{\"paid\":
+        \"EXISTS (SELECT FROM shop.hidden h WHERE h.hiding_id = o.id)\"}'"
+change "SELECT FROM order_sweep.define($hiding,
+    settings => '{\"app.user\": \"sweeper\"}')"
+is 'a payment that a policy hides' "$(sweeps hiding shop.hiding 78)" '|1'
+is 'its cancel' "$(ask 'SELECT order_sweep.hiding_cancel(1, NULL, 0)' |
+    sed -n 's/^ERROR:  //; 1p')" \
+    '42501: query would be affected by row-level security policy for table "hidden"'
+change "ALTER TABLE shop.hiding ENABLE ROW LEVEL SECURITY;
+    ALTER TABLE shop.hiding FORCE ROW LEVEL SECURITY;
+    CREATE POLICY own ON shop.hiding USING (true);
+    SELECT FROM order_sweep.define($hiding, settings => '{\"app.tenant\": \"1\"}')"
+is 'a payment that the settings show' "$(sweeps hiding shop.hiding)" '|1'
+out=$("$ORDER_SWEEP_BIN" check --format=json) || :
+is 'check names the table' "$(read_findings | grep -v '|backlog|')" \
+    "warn|hiding|row security|unless \"paid\" looks into shop.hidden, whose policies bind role $owner|See that with settings the policies show all that the rule must see."
+change "SELECT FROM order_sweep.undefine('hiding');
+    DROP TABLE shop.hiding, shop.hidden"
+
 # --- Values that no cast can take --------------------------------------------
 
 sql -f - <<'SQL' >/dev/null
