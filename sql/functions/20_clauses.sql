@@ -105,14 +105,33 @@ CREATE OR REPLACE FUNCTION order_sweep.index_pins()
 RETURNS text LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    -- A table that was never analysed would otherwise be sorted whole for
-    -- each batch.  What the planner can only do by a way that is off looks so
-    -- dear to it that it would compile the plan: no jit.
-    SELECT E'\n SET enable_seqscan = off\n SET enable_bitmapscan = off'
-           '\n SET enable_sort = off\n SET jit = off'
+    -- What the planner can only do by a way that is off looks so dear to it
+    -- that it would compile the plan: no jit.  Sorts and bitmaps are set here
+    -- so that what by_index sets ends with the function.
+    SELECT E'\n SET enable_seqscan = off\n SET enable_bitmapscan = on'
+           '\n SET enable_sort = on\n SET jit = off'
 $$;
 COMMENT ON FUNCTION order_sweep.index_pins IS
     'more pins, for the functions that walk the index of the due orders';
+
+CREATE OR REPLACE FUNCTION order_sweep.by_index(s order_sweep.sweep)
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- A table that was never analysed would be sorted whole for each batch.
+    -- Any other may be sorted: a rule's own ORDER BY ... LIMIT 1 needs it.
+    SELECT format(
+        E'    PERFORM set_config(''enable_sort'', ''off'', true),\n'
+        '            set_config(''enable_bitmapscan'', ''off'', true)\n'
+        '      FROM (SELECT to_regclass(%1$L) AS relid UNION ALL\n'
+        '            SELECT p.relid FROM pg_partition_tree(to_regclass(%1$L)) p) t\n'
+        '    HAVING max((SELECT c.reltuples FROM pg_class c\n'
+        '                 WHERE c.oid = t.relid AND c.relkind = ''r'')) < 0;\n',
+        s.orders)
+$$;
+COMMENT ON FUNCTION order_sweep.by_index IS
+    'SQL that keeps the functions that walk the index from sorting orders that '
+    'were never analysed: neither the table nor any partition';
 
 CREATE OR REPLACE FUNCTION order_sweep.until(
     s order_sweep.sweep, parameter text, shorter boolean)

@@ -71,13 +71,13 @@ BEGIN
 DECLARE
     order_sweep_until timestamptz := %s;
 %sBEGIN
-%s    RETURN QUERY
+%s%s    RETURN QUERY
     SELECT EXISTS (SELECT FROM %s o WHERE %s),
            (SELECT %s + %s FROM %s o
              WHERE %s AND %s > order_sweep_to
              ORDER BY %s LIMIT 1);
-END $body$, order_sweep.until(s, '$1', false), c.declarations, c.settings,
-        s.orders, c.due_now, c.moment, c.lead,
+END $body$, order_sweep.until(s, '$1', false), c.declarations,
+        order_sweep.by_index(s), c.settings, s.orders, c.due_now, c.moment, c.lead,
         s.orders, c.unpaid, c.clock, c.clock);
     remark := 'is anything to sweep now, and when is the next; parameter: window';
     RETURN NEXT;

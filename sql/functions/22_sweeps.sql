@@ -51,7 +51,7 @@ DECLARE
 %sBEGIN
     -- Its locks end with its transaction: nothing to wait for a disk for.
     PERFORM set_config('synchronous_commit', 'off', true);
-%s    IF $2 IS NULL THEN
+%s%s    IF $2 IS NULL THEN
         RETURN QUERY
         %s
          ORDER BY %s, %s
@@ -63,7 +63,8 @@ DECLARE
          ORDER BY %s, %s
          LIMIT $%s FOR UPDATE OF o SKIP LOCKED;
     END IF;
-END $body$, order_sweep.until(s, '$1', false), c.declarations, c.settings,
+END $body$, order_sweep.until(s, '$1', false), c.declarations,
+        order_sweep.by_index(s), c.settings,
         _look, c.clock, c.key_columns, _keys + 3,
         _look, c.clock, c.key_columns, _cursor, c.clock, c.key_columns, _keys + 3);
     remark := 'rows to sweep behind a cursor, oldest first, past rows that '
@@ -93,12 +94,12 @@ DECLARE
     order_sweep_until timestamptz := %s;
 %sBEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
-%s    RETURN QUERY
+%s%s    RETURN QUERY
         %s
          ORDER BY %s DESC, %s
          LIMIT $2 FOR UPDATE OF o SKIP LOCKED;
-END $body$, order_sweep.until(s, '$1', false), c.declarations, c.settings,
-        order_sweep.look(s), c.clock,
+END $body$, order_sweep.until(s, '$1', false), c.declarations,
+        order_sweep.by_index(s), c.settings, order_sweep.look(s), c.clock,
         (SELECT string_agg(format('o.%I DESC', k), ', ' ORDER BY n)
            FROM unnest(s.key) WITH ORDINALITY AS t(k, n)));
     remark := 'rows to sweep, newest first: tells a fault of the shop from '
