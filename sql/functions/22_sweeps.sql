@@ -157,6 +157,20 @@ BEGIN
         RAISE EXCEPTION USING ERRCODE = 'OS005',
             MESSAGE = 'timezone_abbreviations must be Default';
     END IF;
+    -- A name that lost its table would be looked for in pg_temp at last: what
+    -- somebody else put there must not answer for it.
+    IF pg_my_temp_schema() <> 0 THEN
+        IF EXISTS (SELECT FROM pg_class c
+                    WHERE c.relnamespace = pg_my_temp_schema()
+                      AND pg_get_userbyid(c.relowner) <> current_user)
+           OR EXISTS (SELECT FROM pg_type t
+                       WHERE t.typnamespace = pg_my_temp_schema()
+                         AND pg_get_userbyid(t.typowner) <> current_user) THEN
+            RAISE EXCEPTION USING ERRCODE = 'OS006',
+                MESSAGE = 'the session has temporary objects of another role',
+                HINT = 'Call it in a session without them.';
+        END IF;
+    END IF;
 %s
     -- Lock: FOR UPDATE, since only that waits for a payment being inserted
     -- through a foreign key.

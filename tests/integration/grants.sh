@@ -185,13 +185,16 @@ $$SELECT '0'::interval$$;
 CREATE TABLE orders (id bigint, created bigint, order_status smallint);
 CREATE TABLE payment (order_id bigint);
 SQL
-hostile='SET search_path = hostile, pg_catalog;
-    CREATE TEMPORARY TABLE orders (id bigint);
-    CREATE TEMPORARY TABLE payment (order_id bigint);'
+path='SET search_path = hostile, pg_catalog;'
+hostile="$path CREATE TEMPORARY TABLE orders (id bigint);
+    CREATE TEMPORARY TABLE payment (order_id bigint);"
 for id in "$young" "$paid" "$kept"; do
-    is "hostile path: cancel of $id" "$(sql -U "$cron" -c "$hostile" -c "SELECT
+    is "hostile path: cancel of $id" "$(sql -U "$cron" -c "$path" -c "SELECT
         order_sweep.cancel_unpaid_cancel($id, NULL, 0)" 2>&1 |
         sed 's/kept: payment received/changed/')" changed
+    is "tables of the caller: cancel of $id" "$(raised "$hostile SELECT
+        order_sweep.cancel_unpaid_cancel($id, NULL, 0)" -U "$cron")" \
+        'OS006: the session has temporary objects of another role'
 done
 is 'hostile path: batch' "$(sql -U "$cron" -c "$hostile" -c 'SELECT
     string_agg(k1::text, $$ $$)

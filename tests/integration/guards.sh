@@ -60,6 +60,10 @@ without outcomes $cancel "IF EXISTS (SELECT FROM shop.orders o WHERE o.id = \$1 
     "IF false AND EXISTS (SELECT FROM shop.orders o WHERE o.id = \$1 AND"
 without hostile $cancel "current_setting('timezone_abbreviations') <> 'Default'" \
     false
+without hostile build_cancel 'pg_my_temp_schema() <> 0' false
+without hostile build_cancel 'pg_get_userbyid(c.relowner) <> current_user' false
+without hostile build_cancel 'pg_get_userbyid(t.typowner) <> current_user' false
+without hostile build_cancel 'pg_get_userbyid(c.relowner) <> current_user' true
 without outcomes $cancel 'shop.refuse(' 'concat('
 without outcomes $cancel 'SET CONSTRAINTS ALL IMMEDIATE;'
 without outcomes $cancel "VALUES ('cancel_unpaid', order_sweep_key, \$3, \
