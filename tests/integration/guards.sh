@@ -100,6 +100,9 @@ without define clauses "> ''-infinity''" 'IS NOT NULL'
 # The settings of the caller.
 without hostile pins "' SET IntervalStyle = postgres\n'" "''"
 
+without varieties moment '[[:space:]]*$' '\s*$'
+without varieties moment '[Uu][Tt][Cc]' '[A-Za-z/]+'
+without varieties moment "SET \"TimeZone\" TO 'UTC'"
 # Row security with settings, where the orders have no policies.
 without varieties pins 'AND order_sweep.is_bound(to_regclass(s.orders), s.owner)'
 

@@ -137,6 +137,20 @@ is 'moment(text)' "$(sweeps clocks shop.clocks)" '1|2 3 4 5'
 is 'no moment is no clock' "$(states clocks)" \
     '[2] keep: no clock, [3] keep: no clock, [4] keep: no clock'
 change "SELECT FROM order_sweep.undefine('clocks')"
+# It may stand in an index: what a text means depends on no setting.
+texts="'2020-01-01 10:00', '2020-01-01T10:00:00.5Z', ' 2020-1-1 10:00 utc',
+    '2020-01-01 10:00:00-03:30', '2020-01-01T10:00+08', '2020-01-01',
+    '2020-01-01 10:00 PM', '2020-01-01 10:00 CET', '2020-01-01 10:00 Europe/Berlin',
+    '2020-01-01 10:00 SAT', 'now', '12:00', '20200101', '2020-02-30', ''"
+for settings in '' 'SET standard_conforming_strings = off; SET datestyle = german;' \
+    "SET timezone = 'Asia/Tokyo'; SET timezone_abbreviations = 'Australia';"; do
+    is "moments under: $settings" "$(sql -c "$settings" \
+        -c "SELECT string_agg(coalesce(to_char(order_sweep.moment(t) AT TIME ZONE
+        'UTC', 'YYYY-MM-DD HH24:MI:SS.MS'), '-'), ', ' ORDER BY n)
+        FROM unnest(ARRAY[$texts]) WITH ORDINALITY AS u(t, n)" 2>&1)" \
+        "$(printf '2020-01-01 %s, ' 10:00:00.000 10:00:00.500 10:00:00.000 \
+            13:30:00.000 02:00:00.000 00:00:00.000 22:00:00.000)-, -, -, -, -, -, -, -"
+done
 
 # --- States ------------------------------------------------------------------
 
