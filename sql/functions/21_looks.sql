@@ -123,6 +123,31 @@ END $body$, c.settings, _tries);
 END $$;
 COMMENT ON FUNCTION order_sweep.build_fault IS 'the text of <sweep>_fault';
 
+CREATE OR REPLACE FUNCTION order_sweep.build_clock(s order_sweep.sweep)
+RETURNS TABLE (name text, arguments text, returns text, options text,
+               body text, remark text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    c record;
+BEGIN
+    SELECT * INTO c FROM order_sweep.clauses(s);
+    name := s.name || '_clock';
+    arguments := '';
+    returns := 'regtype';
+    options := 'STABLE ' || order_sweep.look_pins(s);
+    body := format($body$
+#variable_conflict use_column
+BEGIN
+    RETURN pg_typeof((SELECT %s FROM %s o LIMIT 0));
+END $body$, c.clock, s.orders);
+    remark := 'the type that the clock has now; reads no row';
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION order_sweep.build_clock IS 'the text of <sweep>_clock';
+
 CREATE OR REPLACE FUNCTION order_sweep.build_part(
     s order_sweep.sweep, what text, expression text, key_where text)
 RETURNS text LANGUAGE sql IMMUTABLE

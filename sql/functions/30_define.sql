@@ -113,6 +113,7 @@ CREATE OR REPLACE FUNCTION order_sweep.check_clock(
     argument text, clock text, orders text, path text, zone text, unit text)
 RETURNS text LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 SET client_min_messages = warning
 AS $$
 DECLARE
@@ -120,17 +121,20 @@ DECLARE
 BEGIN
     PERFORM order_sweep.check_expression(
         argument, orders, path, clock, '%s IS NOT NULL');
-    -- A view tells the type without running anything; the checks before it
-    -- keep the fragment in its place.
+    -- A view tells the type without running anything; and it is made by a
+    -- function, in whose quoted body the fragment stands, as in try_body.
+    EXECUTE format(
+        'CREATE FUNCTION order_sweep.fragment() RETURNS void LANGUAGE plpgsql '
+        'SET search_path = %s AS %L', path, format(
+        E'BEGIN CREATE VIEW order_sweep.fragment AS SELECT (%s\n) AS clock FROM %s o; END',
+        clock, orders));
     BEGIN
-        PERFORM set_config('search_path', path, true);
-        EXECUTE format(E'CREATE VIEW order_sweep.fragment AS SELECT (%s\n) AS clock FROM %s o',
-                       clock, orders);
+        PERFORM order_sweep.fragment();
     EXCEPTION WHEN invalid_table_definition THEN
         PERFORM order_sweep.refuse(argument, 'is more than one value',
             'Write one expression.');
     END;
-    PERFORM set_config('search_path', 'pg_catalog, pg_temp', true);
+    DROP FUNCTION order_sweep.fragment();
     SELECT format_type(order_sweep.base_type(a.atttypid), -1) INTO _type
       FROM pg_attribute a
      WHERE a.attrelid = 'order_sweep.fragment'::regclass AND a.attnum = 1;
@@ -461,6 +465,7 @@ CREATE OR REPLACE FUNCTION order_sweep.define_row(
     path text[], orders regclass, run_as regrole, s order_sweep.sweep)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 DECLARE
     _id int;
@@ -511,6 +516,7 @@ COMMENT ON FUNCTION order_sweep.define_row IS
 CREATE OR REPLACE FUNCTION order_sweep.regenerate()
 RETURNS integer LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 DECLARE
     s order_sweep.sweep;

@@ -65,6 +65,7 @@ RETURNS TABLE (sweep text, argument text, path text, role text,
                statement text, explain text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
     SELECT s.name, p.argument, s.search_path,
            -- with the rights of the functions' owner, if we may have them
@@ -240,6 +241,7 @@ CREATE OR REPLACE FUNCTION order_sweep.check_plan(
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -331,17 +333,14 @@ AS $$
 DECLARE
     _type regtype;
 BEGIN
-    -- Of a row that is never read: this runs nothing of the fragment.
-    PERFORM set_config('search_path', s.search_path, true);
-    EXECUTE format(E'SELECT pg_catalog.pg_typeof((SELECT (%s\n) FROM %s o LIMIT 0))',
-                   coalesce(s.deadline, s.since), s.orders) INTO _type;
-    PERFORM set_config('search_path', 'pg_catalog, pg_temp', true);
+    EXECUTE format('SELECT order_sweep.%I()', s.name || '_clock') INTO _type;
     RETURN format_type(order_sweep.base_type(_type), -1);
 EXCEPTION WHEN OTHERS THEN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION order_sweep.clock_type IS
-    'the type that the clock of a definition has now; NULL: it does not parse';
+    'the type that the clock of a definition has now, looked at as its owner; '
+    'NULL: it does not parse';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_types(s order_sweep.sweep)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
@@ -762,6 +761,7 @@ CREATE OR REPLACE FUNCTION order_sweep.check(
 RETURNS TABLE (level text, sweep text, item text, what text, why text, mend text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -100,6 +100,10 @@ without define clauses "> ''-infinity''" 'IS NOT NULL'
 # The settings of the caller.
 without hostile pins "' SET IntervalStyle = postgres\n'" "''"
 
+# What define and check read is not what the caller's settings make of it.
+for function in define_row check; do
+    without refusals $function " SET standard_conforming_strings TO 'on'"
+done
 without varieties moment '[[:space:]]*$' '\s*$'
 without varieties moment '[Uu][Tt][Cc]' '[A-Za-z/]+'
 without varieties moment "SET \"TimeZone\" TO 'UTC'"
