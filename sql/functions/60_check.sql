@@ -333,7 +333,8 @@ AS $$
 DECLARE
     _type regtype;
 BEGIN
-    EXECUTE format('SELECT order_sweep.%I()', s.name || '_clock') INTO _type;
+    EXECUTE format('SELECT %s()', order_sweep.own_function(s.name, '_clock'))
+       INTO _type;
     RETURN format_type(order_sweep.base_type(_type), -1);
 EXCEPTION WHEN OTHERS THEN
     RETURN NULL;

@@ -104,11 +104,18 @@ without hostile pins "' SET IntervalStyle = postgres\n'" "''"
 for function in define_row check; do
     without refusals $function " SET standard_conforming_strings TO 'on'"
 done
+# Who may define runs nothing with the rights of others.
+without grants own_function 'p.prosecdef' true
+without grants own_function 'pg_get_userbyid(p.proowner) = _owner' true
+without grants guard_sweep 'IF FOUND THEN' 'IF false THEN'
+without grants guard_sweep 'order_sweep.pinned_path(NEW.path)' NEW.search_path
+without grants guard_sweep 'NEW := order_sweep.calls(NEW);'
+without grants guard_sweep 'IS DISTINCT FROM _type' 'IS DISTINCT FROM format_type(to_regtype(_type), -1)'
 without varieties moment '[[:space:]]*$' '\s*$'
 without varieties moment '[Uu][Tt][Cc]' '[A-Za-z/]+'
 without varieties moment "SET \"TimeZone\" TO 'UTC'"
 # Row security with settings, where the orders have no policies.
-without varieties pins 'AND order_sweep.is_bound(to_regclass(s.orders), s.owner)'
+without hostile pins 'AND order_sweep.is_bound(to_regclass(s.orders), s.owner)'
 
 # The ways of the planner: off for orders that were never analysed, and only there.
 without define by_index '< 0' '< -1'

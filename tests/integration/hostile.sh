@@ -149,6 +149,22 @@ for style in postgres sql_standard; do
         'P0001: kept: old'
 done
 
+# --- A payment that a policy hides --------------------------------------------
+
+change "CREATE TABLE shop.hidden (t_id int, tenant int);
+    INSERT INTO shop.hidden VALUES (55, 1);
+    ALTER TABLE shop.hidden ENABLE ROW LEVEL SECURITY;
+    ALTER TABLE shop.hidden FORCE ROW LEVEL SECURITY;
+    CREATE POLICY own ON shop.hidden
+        USING (tenant = current_setting('app.tenant', true)::int);
+    INSERT INTO shop.t VALUES (55, NULL, now() - interval '1 hour')"
+define "settings => '{\"app.user\": \"sweeper\"}'" "unless => '{\"paid\":
+    \"EXISTS (SELECT FROM shop.hidden h WHERE h.t_id = o.id)\"}'"
+is 'settings for a trigger show no payment, and hide none' "$(ask \
+    'SELECT order_sweep.t_cancel(55, NULL, 0)' | sed -n 's/^ERROR:  //; 1p')" \
+    '42501: query would be affected by row-level security policy for table "hidden"'
+change 'DELETE FROM shop.t WHERE id = 55'
+
 # --- Temporary objects of the caller ------------------------------------------
 
 # A rule's table is renamed: what the caller calls so does not take its place.

@@ -333,9 +333,9 @@ is 'a clock that ends elsewhere under the setting of the caller' "$(raised "$set
     DO \$\$BEGIN RAISE 'it is %, a %', to_regclass('shop.hacked'),
         order_sweep.x_clock(); END\$\$")" \
     'P0001: it is shop.hacked, a timestamp with time zone'
-is 'a setting of the server under it' "$(ask "$set_off
-    SELECT testing.try('settings', '{\"row_security\": \"off\"}');
-    RESET ALL" | cut -c 1-49)" '22023 settings: "row_security" is no setting of t'
+is 'a setting of the server under it' "$(raised "$set_off
+    DO \$\$BEGIN RAISE '%', testing.try('settings', '{\"row_security\": \"off\"}');
+    END\$\$" | cut -c 1-56)" 'P0001: 22023 settings: "row_security" is no setting of t'
 for setting in on off; do
     is "define under standard_conforming_strings $setting" "$(ask "
         SET standard_conforming_strings = $setting;

@@ -314,7 +314,12 @@ is 'migrate regenerates as the role' "$(ask "SELECT string_agg(DISTINCT
     "$runner"
 PGUSER=$superuser runs 78 migrate
 is 'a superuser who is not the owner is refused' "$err" "order-sweep: schema order_sweep belongs to role $owner; run migrate as that role, with --username"
-PGUSER=$superuser checked
+PGUSER=$superuser runs 78 check
+is 'nor does he check: that would run what others wrote' "$err" "order-sweep: schema order_sweep belongs to role $owner; run check as that role, with --username"
+super "ALTER SCHEMA order_sweep OWNER TO $superuser"
+PGUSER=$superuser runs 78 check
+is 'also in a schema of his own' "$err" "order-sweep: sweep tenants belongs to role $runner; run check as that role, with --username"
+super "ALTER SCHEMA order_sweep OWNER TO $owner"
 change "SET app.tenant = 1; UPDATE shop.tenants SET state = 'open' WHERE id = 3;
     RESET app.tenant"
 is 'swept before, and another tenant' "$(sweeps tenants shop.tenants)" '1|2 3'
