@@ -241,6 +241,10 @@ BEGIN
                                  || order_sweep_row.next_try;
         END IF;
     END LOOP;
+    IF order_sweep_state = 'sweep'
+       AND EXISTS (SELECT FROM order_sweep.sweep d WHERE d.name = %L AND d.paused) THEN
+        order_sweep_state := 'not swept: the sweep is paused';
+    END IF;
     what := 'verdict';
     value := CASE WHEN order_sweep_state = 'sweep' THEN 'the next run sweeps it'
                   ELSE replace(order_sweep_state, 'keep: ', 'kept: ') END;
@@ -250,7 +254,7 @@ END $body$, order_sweep.until(s, 'NULL::interval', false), c.declarations,
         (SELECT string_agg('$' || n, ', ' ORDER BY n)
            FROM generate_series(1, cardinality(s.key)) n),
         _parts, c.unpaid, c.clock,
-        c.on_time, c.reasons, s.orders, c.key_where, s.name, s.name);
+        c.on_time, c.reasons, s.orders, c.key_where, s.name, s.name, s.name);
     remark := 'why one order was swept, or is not: each part of the definition '
         'with its value, the journal, the last failure, a verdict; '
         'parameters: key';

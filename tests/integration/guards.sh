@@ -92,6 +92,10 @@ without races $batch ' SKIP LOCKED' '' test_payer_updates_first
 without races $batch 'FOR UPDATE OF o' 'FOR NO KEY UPDATE OF o' \
     test_payment_in_flight
 
+# --- Explain -----------------------------------------------------------------
+
+without ../cli/explain cancel_unpaid_explain d.paused false
+
 # --- What all definitions are made from --------------------------------------
 
 without define clauses 'AND %s <= order_sweep_until' ''
