@@ -371,6 +371,32 @@ check_schema(struct check *check, bool *fits, struct osw_error *error)
     return true;
 }
 
+/*
+ * A superuser would run, with his rights, what others wrote: a plan is made by
+ * running the immutable functions of its statement.
+ */
+static bool
+check_caller(struct check *check, struct osw_error *error)
+{
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    bool own = false;
+
+    if (!query(check, osw_sql_check_caller, 0, NULL, 2, &answer, error)) {
+        return false;
+    }
+    own = answer.rows == 0;
+    if (!own) {
+        (void)osw_error_set(error,
+                            OSW_EXIT_CONFIG,
+                            "%s belongs to role %s",
+                            osw_pg_value(&answer, 0, 0),
+                            osw_pg_value(&answer, 0, 1));
+        (void)osw_error_hint(error, "run check as that role, with --username");
+    }
+    osw_pg_answer_clear(&answer);
+    return own;
+}
+
 bool
 osw_check(struct osw_pg *pg,
           const char *role,
@@ -383,8 +409,8 @@ osw_check(struct osw_pg *pg,
     struct check check = {pg, deadline_ms, format, out, counts};
     struct osw_pg_answer findings = OSW_PG_ANSWER_INIT;
     const char *values[] = {role};
-
     bool fits = false;
+    bool done = false;
 
     if (!check_schema(&check, &fits, error)) {
         return false;
@@ -393,13 +419,14 @@ osw_check(struct osw_pg *pg,
     if (!fits) {
         return true;
     }
-    if (!query(&check,
-               osw_sql_check,
-               1,
-               values,
-               FINDING_COLUMNS,
-               &findings,
-               error)) {
+    done = check_caller(&check, error) && query(&check,
+                                                osw_sql_check,
+                                                1,
+                                                values,
+                                                FINDING_COLUMNS,
+                                                &findings,
+                                                error);
+    if (!done) {
         if (strcmp(error->sqlstate, INSUFFICIENT_PRIVILEGE) == 0) {
             (void)osw_error_hint(error,
                                  "run check as the role that owns schema "

@@ -286,14 +286,16 @@ outcome_of_error(const struct osw_error *error)
 }
 
 /*
- * The cancel function refuses the session that it runs in (isolation, time
- * zone abbreviations): no order is to blame, and none will go.
+ * The cancel function refuses the session that it runs in (its isolation, time
+ * zone abbreviations or temporary tables): no order is to blame, and none will
+ * go.
  */
 static bool
 is_sessions_fault(const struct osw_error *error)
 {
     return strcmp(error->sqlstate, "OS001") == 0 ||
-           strcmp(error->sqlstate, "OS005") == 0;
+           strcmp(error->sqlstate, "OS005") == 0 ||
+           strcmp(error->sqlstate, "OS007") == 0;
 }
 
 static void

@@ -54,22 +54,29 @@ COMMENT ON FUNCTION order_sweep.base_type IS
 CREATE OR REPLACE FUNCTION order_sweep.moment(text)
 RETURNS timestamptz LANGUAGE plpgsql IMMUTABLE STRICT
 SET search_path = pg_catalog, pg_temp
--- All that the meaning of a text depends on: so it may stand in an index.
+-- With these, and a text without backslashes and names of zones, all that the
+-- meaning depends on is here: so it may stand in an index.
 SET TimeZone = 'UTC'
 SET DateStyle = 'ISO, MDY'
-SET timezone_abbreviations = 'Default'
 AS $$
+DECLARE
+    -- date, time, am or pm, offset: 'tomorrow' and its like are no moments
+    _parts text[] := regexp_match($1,
+        '^[[:space:]]*([0-9]{4,}-[0-9]{1,2}-[0-9]{1,2})'
+        '(?:(?:[Tt]|[[:space:]]+)([0-9][0-9:.]*))?'
+        '[[:space:]]*([AaPp][Mm])?'
+        '[[:space:]]*([+-][0-9:]+|[Zz]|[Uu][Tt][Cc])?[[:space:]]*$');
 BEGIN
-    -- Only what begins with a date: 'tomorrow' and its like are no moments.
-    IF $1 !~ '^\s*\d{4,}-\d{1,2}-\d{1,2}' THEN
-        RETURN NULL;
+    IF _parts[4] ~ '^[ZzUu]' THEN
+        _parts[4] := '+00';
     END IF;
-    RETURN $1::timestamptz;
+    RETURN concat_ws(' ', _parts[1], _parts[2], _parts[3], _parts[4])::timestamptz;
 EXCEPTION WHEN data_exception THEN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION order_sweep.moment(text) IS
-    'a text as a moment, NULL for what is none; without a zone it is UTC';
+    'a text as a moment, NULL for what is none; its zone is an offset, Z or '
+    'UTC, without one it is UTC, any other name makes it no moment';
 
 CREATE OR REPLACE FUNCTION order_sweep.try_body(
     argument text, language text, parameters text[], returns text,

@@ -44,6 +44,20 @@ $$;
 COMMENT ON FUNCTION order_sweep.clock_moment IS
     'SQL for the moment that a clock value of the orders table means';
 
+CREATE OR REPLACE FUNCTION order_sweep.is_bound(orders regclass, owner text)
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (
+        SELECT FROM pg_class c, pg_roles r
+         WHERE c.oid = $1 AND c.relrowsecurity
+           AND r.rolname = $2 AND NOT r.rolsuper AND NOT r.rolbypassrls
+           AND (c.relforcerowsecurity
+                OR NOT pg_has_role(r.oid, c.relowner, 'USAGE')))
+$$;
+COMMENT ON FUNCTION order_sweep.is_bound IS
+    'do the policies of a table hide rows from a role';
+
 CREATE OR REPLACE FUNCTION order_sweep.pins(s order_sweep.sweep)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -67,9 +81,12 @@ AS $$
         ' SET default_text_search_config = ''pg_catalog.simple''\n'
         ' SET lock_timeout = ''200ms''\n'
         ' SET row_security = %s', s.search_path,
-        -- Hidden rows raise instead of being passed in silence; whoever names
-        -- settings says that the policies are wanted.
-        CASE WHEN s.settings IS NULL THEN 'off' ELSE 'on' END)
+        -- Hidden rows raise instead of being passed in silence.  Whoever names
+        -- settings says that the policies of the orders are wanted; where there
+        -- are none, those of other tables must not hide a payment.
+        CASE WHEN s.settings IS NOT NULL
+                  AND order_sweep.is_bound(to_regclass(s.orders), s.owner)
+             THEN 'on' ELSE 'off' END)
 $$;
 COMMENT ON FUNCTION order_sweep.pins IS
     'the settings that a definition''s functions do not take from their caller';
@@ -88,14 +105,33 @@ CREATE OR REPLACE FUNCTION order_sweep.index_pins()
 RETURNS text LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    -- A table that was never analysed would otherwise be sorted whole for
-    -- each batch.  What the planner can only do by a way that is off looks so
-    -- dear to it that it would compile the plan: no jit.
-    SELECT E'\n SET enable_seqscan = off\n SET enable_bitmapscan = off'
-           '\n SET enable_sort = off\n SET jit = off'
+    -- What the planner can only do by a way that is off looks so dear to it
+    -- that it would compile the plan: no jit.  Sorts and bitmaps are set here
+    -- so that what by_index sets ends with the function.
+    SELECT E'\n SET enable_seqscan = off\n SET enable_bitmapscan = on'
+           '\n SET enable_sort = on\n SET jit = off'
 $$;
 COMMENT ON FUNCTION order_sweep.index_pins IS
     'more pins, for the functions that walk the index of the due orders';
+
+CREATE OR REPLACE FUNCTION order_sweep.by_index(s order_sweep.sweep)
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- A table that was never analysed would be sorted whole for each batch.
+    -- Any other may be sorted: a rule's own ORDER BY ... LIMIT 1 needs it.
+    SELECT format(
+        E'    PERFORM set_config(''enable_sort'', ''off'', true),\n'
+        '            set_config(''enable_bitmapscan'', ''off'', true)\n'
+        '      FROM (SELECT to_regclass(%1$L) AS relid UNION ALL\n'
+        '            SELECT p.relid FROM pg_partition_tree(to_regclass(%1$L)) p) t\n'
+        '    HAVING max((SELECT c.reltuples FROM pg_class c\n'
+        '                 WHERE c.oid = t.relid AND c.relkind = ''r'')) < 0;\n',
+        s.orders)
+$$;
+COMMENT ON FUNCTION order_sweep.by_index IS
+    'SQL that keeps the functions that walk the index from sorting orders that '
+    'were never analysed: neither the table nor any partition';
 
 CREATE OR REPLACE FUNCTION order_sweep.until(
     s order_sweep.sweep, parameter text, shorter boolean)

@@ -71,13 +71,13 @@ BEGIN
 DECLARE
     order_sweep_until timestamptz := %s;
 %sBEGIN
-%s    RETURN QUERY
+%s%s    RETURN QUERY
     SELECT EXISTS (SELECT FROM %s o WHERE %s),
            (SELECT %s + %s FROM %s o
              WHERE %s AND %s > order_sweep_to
              ORDER BY %s LIMIT 1);
-END $body$, order_sweep.until(s, '$1', false), c.declarations, c.settings,
-        s.orders, c.due_now, c.moment, c.lead,
+END $body$, order_sweep.until(s, '$1', false), c.declarations,
+        order_sweep.by_index(s), c.settings, s.orders, c.due_now, c.moment, c.lead,
         s.orders, c.unpaid, c.clock, c.clock);
     remark := 'is anything to sweep now, and when is the next; parameter: window';
     RETURN NEXT;
@@ -122,6 +122,31 @@ END $body$, c.settings, _tries);
     RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION order_sweep.build_fault IS 'the text of <sweep>_fault';
+
+CREATE OR REPLACE FUNCTION order_sweep.build_clock(s order_sweep.sweep)
+RETURNS TABLE (name text, arguments text, returns text, options text,
+               body text, remark text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    c record;
+BEGIN
+    SELECT * INTO c FROM order_sweep.clauses(s);
+    name := s.name || '_clock';
+    arguments := '';
+    returns := 'regtype';
+    options := 'STABLE ' || order_sweep.look_pins(s);
+    body := format($body$
+#variable_conflict use_column
+BEGIN
+    RETURN pg_typeof((SELECT %s FROM %s o LIMIT 0));
+END $body$, c.clock, s.orders);
+    remark := 'the type that the clock has now; reads no row';
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION order_sweep.build_clock IS 'the text of <sweep>_clock';
 
 CREATE OR REPLACE FUNCTION order_sweep.build_part(
     s order_sweep.sweep, what text, expression text, key_where text)
@@ -216,6 +241,10 @@ BEGIN
                                  || order_sweep_row.next_try;
         END IF;
     END LOOP;
+    IF order_sweep_state = 'sweep'
+       AND EXISTS (SELECT FROM order_sweep.sweep d WHERE d.name = %L AND d.paused) THEN
+        order_sweep_state := 'not swept: the sweep is paused';
+    END IF;
     what := 'verdict';
     value := CASE WHEN order_sweep_state = 'sweep' THEN 'the next run sweeps it'
                   ELSE replace(order_sweep_state, 'keep: ', 'kept: ') END;
@@ -225,7 +254,7 @@ END $body$, order_sweep.until(s, 'NULL::interval', false), c.declarations,
         (SELECT string_agg('$' || n, ', ' ORDER BY n)
            FROM generate_series(1, cardinality(s.key)) n),
         _parts, c.unpaid, c.clock,
-        c.on_time, c.reasons, s.orders, c.key_where, s.name, s.name);
+        c.on_time, c.reasons, s.orders, c.key_where, s.name, s.name, s.name);
     remark := 'why one order was swept, or is not: each part of the definition '
         'with its value, the journal, the last failure, a verdict; '
         'parameters: key';

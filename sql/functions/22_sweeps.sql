@@ -51,7 +51,7 @@ DECLARE
 %sBEGIN
     -- Its locks end with its transaction: nothing to wait for a disk for.
     PERFORM set_config('synchronous_commit', 'off', true);
-%s    IF $2 IS NULL THEN
+%s%s    IF $2 IS NULL THEN
         RETURN QUERY
         %s
          ORDER BY %s, %s
@@ -63,7 +63,8 @@ DECLARE
          ORDER BY %s, %s
          LIMIT $%s FOR UPDATE OF o SKIP LOCKED;
     END IF;
-END $body$, order_sweep.until(s, '$1', false), c.declarations, c.settings,
+END $body$, order_sweep.until(s, '$1', false), c.declarations,
+        order_sweep.by_index(s), c.settings,
         _look, c.clock, c.key_columns, _keys + 3,
         _look, c.clock, c.key_columns, _cursor, c.clock, c.key_columns, _keys + 3);
     remark := 'rows to sweep behind a cursor, oldest first, past rows that '
@@ -93,12 +94,12 @@ DECLARE
     order_sweep_until timestamptz := %s;
 %sBEGIN
     PERFORM set_config('synchronous_commit', 'off', true);
-%s    RETURN QUERY
+%s%s    RETURN QUERY
         %s
          ORDER BY %s DESC, %s
          LIMIT $2 FOR UPDATE OF o SKIP LOCKED;
-END $body$, order_sweep.until(s, '$1', false), c.declarations, c.settings,
-        order_sweep.look(s), c.clock,
+END $body$, order_sweep.until(s, '$1', false), c.declarations,
+        order_sweep.by_index(s), c.settings, order_sweep.look(s), c.clock,
         (SELECT string_agg(format('o.%I DESC', k), ', ' ORDER BY n)
            FROM unnest(s.key) WITH ORDINALITY AS t(k, n)));
     remark := 'rows to sweep, newest first: tells a fault of the shop from '
@@ -155,6 +156,20 @@ BEGIN
     IF current_setting('timezone_abbreviations') <> 'Default' THEN
         RAISE EXCEPTION USING ERRCODE = 'OS005',
             MESSAGE = 'timezone_abbreviations must be Default';
+    END IF;
+    -- A name that lost its table would be looked for in pg_temp at last: what
+    -- somebody else put there must not answer for it.
+    IF pg_my_temp_schema() <> 0 THEN
+        IF EXISTS (SELECT FROM pg_class c
+                    WHERE c.relnamespace = pg_my_temp_schema()
+                      AND pg_get_userbyid(c.relowner) <> current_user)
+           OR EXISTS (SELECT FROM pg_type t
+                       WHERE t.typnamespace = pg_my_temp_schema()
+                         AND pg_get_userbyid(t.typowner) <> current_user) THEN
+            RAISE EXCEPTION USING ERRCODE = 'OS007',
+                MESSAGE = 'the session has temporary objects of another role',
+                HINT = 'Call it in a session without them.';
+        END IF;
     END IF;
 %s
     -- Lock: FOR UPDATE, since only that waits for a payment being inserted

@@ -9,6 +9,7 @@ AS $$
     SELECT * FROM order_sweep.build_due(s)
     UNION ALL SELECT * FROM order_sweep.build_next(s)
     UNION ALL SELECT * FROM order_sweep.build_fault(s)
+    UNION ALL SELECT * FROM order_sweep.build_clock(s)
     UNION ALL SELECT * FROM order_sweep.build_explain(s)
     UNION ALL SELECT * FROM order_sweep.build_late(s)
     UNION ALL SELECT * FROM order_sweep.build_batch(s)

@@ -113,6 +113,7 @@ CREATE OR REPLACE FUNCTION order_sweep.check_clock(
     argument text, clock text, orders text, path text, zone text, unit text)
 RETURNS text LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 SET client_min_messages = warning
 AS $$
 DECLARE
@@ -120,17 +121,20 @@ DECLARE
 BEGIN
     PERFORM order_sweep.check_expression(
         argument, orders, path, clock, '%s IS NOT NULL');
-    -- A view tells the type without running anything; the checks before it
-    -- keep the fragment in its place.
+    -- A view tells the type without running anything; and it is made by a
+    -- function, in whose quoted body the fragment stands, as in try_body.
+    EXECUTE format(
+        'CREATE FUNCTION order_sweep.fragment() RETURNS void LANGUAGE plpgsql '
+        'SET search_path = %s AS %L', path, format(
+        E'BEGIN CREATE VIEW order_sweep.fragment AS SELECT (%s\n) AS clock FROM %s o; END',
+        clock, orders));
     BEGIN
-        PERFORM set_config('search_path', path, true);
-        EXECUTE format(E'CREATE VIEW order_sweep.fragment AS SELECT (%s\n) AS clock FROM %s o',
-                       clock, orders);
+        PERFORM order_sweep.fragment();
     EXCEPTION WHEN invalid_table_definition THEN
         PERFORM order_sweep.refuse(argument, 'is more than one value',
             'Write one expression.');
     END;
-    PERFORM set_config('search_path', 'pg_catalog, pg_temp', true);
+    DROP FUNCTION order_sweep.fragment();
     SELECT format_type(order_sweep.base_type(a.atttypid), -1) INTO _type
       FROM pg_attribute a
      WHERE a.attrelid = 'order_sweep.fragment'::regclass AND a.attnum = 1;
@@ -278,6 +282,17 @@ COMMENT ON FUNCTION order_sweep.check_run_as IS
     'refuse an owner of the generated functions that row security does not '
     'bind although the table has it, or that the caller may not act as';
 
+CREATE OR REPLACE FUNCTION order_sweep.pinned_path(path text[])
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT string_agg(quote_ident(n), ', ' ORDER BY i)
+      FROM unnest('{pg_catalog}' || array_remove($1, 'pg_catalog')
+                  || '{pg_temp}') WITH ORDINALITY AS u(n, i)
+$$;
+COMMENT ON FUNCTION order_sweep.pinned_path IS
+    'the path of whoever defines as the functions pin it, as SQL';
+
 CREATE OR REPLACE FUNCTION order_sweep.calls(INOUT s order_sweep.sweep)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -303,6 +318,54 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION order_sweep.calls IS
     'fill in the statements that the program prepares for a definition';
+
+CREATE OR REPLACE FUNCTION order_sweep.guard_sweep()
+RETURNS trigger LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    -- OLD is NULL for an INSERT, NEW for a DELETE
+    _owners text[] := array_remove(ARRAY[OLD.owner, NEW.owner], NULL);
+    _foreign text;
+    _type text;
+BEGIN
+    IF NOT pg_has_role((SELECT n.nspowner FROM pg_namespace n
+                         WHERE n.nspname = 'order_sweep'), 'MEMBER') THEN
+        SELECT o INTO _foreign FROM unnest(_owners) o
+         WHERE NOT EXISTS (SELECT FROM pg_roles r
+                            WHERE r.rolname = o AND pg_has_role(r.oid, 'MEMBER'));
+        IF FOUND THEN
+            RAISE EXCEPTION USING
+                ERRCODE = 'insufficient_privilege',
+                MESSAGE = format('sweep %s belongs to role %I, which %I is no '
+                                 'member of', coalesce(OLD.name, NEW.name),
+                                 _foreign, current_user);
+        END IF;
+    END IF;
+    IF TG_OP = 'DELETE' THEN
+        RETURN OLD;
+    END IF;
+    -- What is SQL outside of quoted bodies, where migrate and the program run
+    -- it, is what follows from the rest.
+    NEW.search_path := order_sweep.pinned_path(NEW.path);
+    NEW := order_sweep.calls(NEW);
+    IF TG_OP = 'INSERT' OR NEW.key_types IS DISTINCT FROM OLD.key_types
+       OR NEW.clock_type IS DISTINCT FROM OLD.clock_type THEN
+        FOREACH _type IN ARRAY NEW.key_types || NEW.clock_type LOOP
+            IF format_type(to_regtype(_type), -1) IS DISTINCT FROM _type THEN
+                PERFORM order_sweep.refuse('sweep', format('"%s" is no type', _type),
+                    'Call order_sweep.define.');
+            END IF;
+        END LOOP;
+    END IF;
+    RETURN NEW;
+END $$;
+COMMENT ON FUNCTION order_sweep.guard_sweep IS
+    'keep a definition to its owner and the schema''s, and to what define '
+    'would store: whoever may define may write to the table';
+
+CREATE OR REPLACE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE
+    ON order_sweep.sweep FOR EACH ROW EXECUTE FUNCTION order_sweep.guard_sweep();
 
 CREATE OR REPLACE FUNCTION order_sweep.define_in(
     path text[], INOUT s order_sweep.sweep)
@@ -330,9 +393,7 @@ BEGIN
     END IF;
     PERFORM order_sweep.check_path(path, current_user);
     s.path := path;
-    SELECT string_agg(quote_ident(n), ', ' ORDER BY i) INTO s.search_path
-      FROM unnest('{pg_catalog}' || array_remove(path, 'pg_catalog')
-                  || '{pg_temp}') WITH ORDINALITY AS u(n, i);
+    s.search_path := order_sweep.pinned_path(path);
 
     PERFORM order_sweep.check_orders(s.orders::regclass);
     s.key_types := order_sweep.check_key(s.orders::regclass, s.key);
@@ -461,6 +522,7 @@ CREATE OR REPLACE FUNCTION order_sweep.define_row(
     path text[], orders regclass, run_as regrole, s order_sweep.sweep)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 DECLARE
     _id int;
@@ -511,6 +573,7 @@ COMMENT ON FUNCTION order_sweep.define_row IS
 CREATE OR REPLACE FUNCTION order_sweep.regenerate()
 RETURNS integer LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 DECLARE
     s order_sweep.sweep;

@@ -8,6 +8,33 @@ AS $$ SELECT max(v.version) FROM order_sweep.version v $$;
 COMMENT ON FUNCTION order_sweep.schema_version IS
     'the version of the schema, to compare with the program''s';
 
+CREATE OR REPLACE FUNCTION order_sweep.own_function(sweep text, suffix text)
+RETURNS text LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _name text;
+    _owner text;
+BEGIN
+    SELECT s.name || $2, s.owner INTO _name, _owner FROM order_sweep.sweep s
+     WHERE s.id = order_sweep.known($1);
+    IF EXISTS (SELECT FROM pg_proc p
+                WHERE p.pronamespace = 'order_sweep'::regnamespace
+                  AND p.proname = _name
+                  AND NOT (p.prosecdef
+                           AND pg_get_userbyid(p.proowner) = _owner)) THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'object_not_in_prerequisite_state',
+            MESSAGE = format('function %I is not as define made it; see '
+                             'order-sweep check', _name);
+    END IF;
+    RETURN format('order_sweep.%I', _name);
+END $$;
+COMMENT ON FUNCTION order_sweep.own_function IS
+    'the name of a function of a sweep, to be called; refused unless it runs '
+    'with the rights of the sweep''s owner: its owner could replace it by one '
+    'that runs with those of its caller';
+
 CREATE OR REPLACE FUNCTION order_sweep.blame(
     sweep text, state text, message text)
 RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -18,7 +45,7 @@ DECLARE
 BEGIN
     -- A value that some fragment cannot take (class 22): which fragment?
     IF state LIKE '22%' THEN
-        EXECUTE format('SELECT order_sweep.%I()', sweep || '_fault')
+        EXECUTE format('SELECT %s()', order_sweep.own_function(sweep, '_fault'))
            INTO _argument;
     END IF;
     RETURN concat_ws(': ', _argument, message);
@@ -56,8 +83,8 @@ BEGIN
             -- One definition that a migration of the shop broke must not
             -- hide the others.
             BEGIN
-                EXECUTE format('SELECT due, next_deadline FROM order_sweep.%I($1)',
-                               name || '_next')
+                EXECUTE format('SELECT due, next_deadline FROM %s($1)',
+                               order_sweep.own_function(name, '_next'))
                    INTO due, next_deadline USING probe."window";
             EXCEPTION WHEN query_canceled OR OTHERS THEN
                 GET STACKED DIAGNOSTICS
@@ -79,13 +106,20 @@ COMMENT ON FUNCTION order_sweep.probe IS
 CREATE OR REPLACE FUNCTION order_sweep.calls_of(sweep text)
 RETURNS TABLE (batch_call text, newest_call text, cancel_call text,
                fail_call text, keys integer)
-LANGUAGE sql STABLE SECURITY DEFINER
+LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT s.batch_call, s.newest_call, s.cancel_call, s.fail_call,
-           cardinality(s.key)
-      FROM order_sweep.sweep s WHERE s.name = $1 AND NOT s.paused
-$$;
+BEGIN
+    FOR batch_call, newest_call, cancel_call, fail_call, keys IN
+        SELECT s.batch_call, s.newest_call, s.cancel_call, s.fail_call,
+               cardinality(s.key)
+          FROM order_sweep.sweep s WHERE s.name = $1 AND NOT s.paused
+    LOOP
+        PERFORM order_sweep.own_function($1, x)
+           FROM unnest('{_batch,_newest,_cancel,_fail}'::text[]) x;
+        RETURN NEXT;
+    END LOOP;
+END $$;
 COMMENT ON FUNCTION order_sweep.calls_of IS
     'the statements that a run of this sweep prepares; no row if it was '
     'paused or undefined meanwhile';
@@ -102,8 +136,8 @@ DECLARE
     _message text;
 BEGIN
     RETURN QUERY EXECUTE format(
-        'SELECT order_key, since, deadline, state FROM order_sweep.%I($1)',
-        sweep || '_due') USING "window";
+        'SELECT order_key, since, deadline, state FROM %s($1)',
+        order_sweep.own_function(sweep, '_due')) USING "window";
 EXCEPTION WHEN data_exception THEN
     GET STACKED DIAGNOSTICS
         _state = RETURNED_SQLSTATE, _message = MESSAGE_TEXT;
@@ -131,7 +165,8 @@ BEGIN
             format('the key of %s is %s', s.name, array_to_string(s.key, ', ')),
             'Give a value for each.');
     END IF;
-    SELECT format('SELECT * FROM order_sweep.%I(%s)', s.name || '_explain',
+    SELECT format('SELECT * FROM %s(%s)',
+                  order_sweep.own_function(s.name, '_explain'),
                   string_agg(format('($1->>%s)::%s', n - 1, t), ', ' ORDER BY n))
       INTO _call FROM unnest(s.key_types) WITH ORDINALITY AS u(t, n);
     RETURN QUERY EXECUTE _call USING explain.key;

@@ -2,20 +2,6 @@
 -- warn, fail), the sweep it belongs to (NULL: all), what it is about, what was
 -- found, why that matters, and how to mend it.
 
-CREATE OR REPLACE FUNCTION order_sweep.is_bound(orders regclass, owner text)
-RETURNS boolean LANGUAGE sql STABLE
-SET search_path = pg_catalog, pg_temp
-AS $$
-    SELECT EXISTS (
-        SELECT FROM pg_class c, pg_roles r
-         WHERE c.oid = $1 AND c.relrowsecurity
-           AND r.rolname = $2 AND NOT r.rolsuper AND NOT r.rolbypassrls
-           AND (c.relforcerowsecurity
-                OR NOT pg_has_role(r.oid, c.relowner, 'USAGE')))
-$$;
-COMMENT ON FUNCTION order_sweep.is_bound IS
-    'do the policies of a table hide rows from a role';
-
 CREATE OR REPLACE FUNCTION order_sweep.check_parts(s order_sweep.sweep)
 RETURNS TABLE (argument text, parameters text[], given text[], statement text)
 LANGUAGE plpgsql STABLE
@@ -79,16 +65,16 @@ RETURNS TABLE (sweep text, argument text, path text, role text,
                statement text, explain text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
     SELECT s.name, p.argument, s.search_path,
            -- with the rights of the functions' owner, if we may have them
            coalesce((SELECT s.owner FROM pg_roles r WHERE r.rolname = s.owner
                         AND pg_has_role(r.oid, 'MEMBER')), current_user),
-           -- Off as in the functions; but of the orders table's own policies
+           -- As in the functions; but of policies that are not wanted
            -- check_table tells once, and not each statement.
-           CASE WHEN s.settings IS NULL
-                     AND NOT order_sweep.is_bound(to_regclass(s.orders), s.owner)
-                THEN 'off' ELSE 'on' END,
+           CASE WHEN order_sweep.is_bound(to_regclass(s.orders), s.owner)
+                THEN 'on' ELSE 'off' END,
            coalesce(s.settings, '{}'),
            coalesce((SELECT string_agg(to_regtype(t)::oid::text, ',' ORDER BY n)
                        FROM unnest(p.parameters) WITH ORDINALITY AS u(t, n)), ''),
@@ -256,6 +242,7 @@ CREATE OR REPLACE FUNCTION order_sweep.check_plan(
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -268,6 +255,9 @@ BEGIN
         RETURN QUERY SELECT * FROM order_sweep.check_inserts(argument, plan);
     ELSIF argument LIKE 'unless%' OR argument = 'paid' THEN
         RETURN QUERY SELECT * FROM order_sweep.check_payments(s, argument, plan);
+    END IF;
+    IF argument LIKE 'unless%' OR argument IN ('unpaid', 'paid') THEN
+        RETURN QUERY SELECT * FROM order_sweep.check_hidden(s, argument, plan);
     END IF;
 END $$;
 COMMENT ON FUNCTION order_sweep.check_plan IS
@@ -344,17 +334,15 @@ AS $$
 DECLARE
     _type regtype;
 BEGIN
-    -- Of a row that is never read: this runs nothing of the fragment.
-    PERFORM set_config('search_path', s.search_path, true);
-    EXECUTE format(E'SELECT pg_catalog.pg_typeof((SELECT (%s\n) FROM %s o LIMIT 0))',
-                   coalesce(s.deadline, s.since), s.orders) INTO _type;
-    PERFORM set_config('search_path', 'pg_catalog, pg_temp', true);
+    EXECUTE format('SELECT %s()', order_sweep.own_function(s.name, '_clock'))
+       INTO _type;
     RETURN format_type(order_sweep.base_type(_type), -1);
 EXCEPTION WHEN OTHERS THEN
     RETURN NULL;
 END $$;
 COMMENT ON FUNCTION order_sweep.clock_type IS
-    'the type that the clock of a definition has now; NULL: it does not parse';
+    'the type that the clock of a definition has now, looked at as its owner; '
+    'NULL: it does not parse';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_types(s order_sweep.sweep)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
@@ -530,6 +518,40 @@ END $$;
 COMMENT ON FUNCTION order_sweep.check_payments IS
     'tables that a rule looks into and that no foreign key ties to the orders at '
     'once: the shop''s half of the payment contract';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_hidden(
+    s order_sweep.sweep, argument text, plan json)
+RETURNS TABLE (level text, item text, what text, why text, mend text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+BEGIN
+    IF s.settings IS NULL THEN
+        RETURN; -- row security is off: hidden rows raise
+    END IF;
+    FOR what IN
+        SELECT DISTINCT format('%s looks into %s, whose policies bind role %I',
+                               argument, r.relation, s.owner)
+          FROM (SELECT to_regclass(format('%I.%I', node->>'Schema',
+                                          node->>'Relation Name')) AS relation
+                  FROM order_sweep.plan_nodes(plan)
+                 WHERE node->>'Relation Name' IS NOT NULL) r
+         -- of partitions the policies of the whole count
+         WHERE coalesce(pg_partition_root(r.relation), r.relation)
+               <> to_regclass(s.orders)
+           AND order_sweep.is_bound(r.relation, s.owner) LOOP
+        level := 'warn';
+        item := 'row security';
+        why := 'A payment that they hide does not keep its order.';
+        mend := 'See that with settings the policies show all that the rule '
+                'must see.';
+        RETURN NEXT;
+    END LOOP;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_hidden IS
+    'tables that a rule looks into, where policies may hide rows from it: those '
+    'of the orders table are wanted, and row security is one switch for all';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_times(s order_sweep.sweep)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
@@ -755,6 +777,7 @@ CREATE OR REPLACE FUNCTION order_sweep.check(
 RETURNS TABLE (level text, sweep text, item text, what text, why text, mend text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
 AS $$
 #variable_conflict use_column
 DECLARE

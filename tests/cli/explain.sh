@@ -49,6 +49,9 @@ is 'as JSON' "$(printf '%s\n' "$out" | sed -n '1p; $p')" \
 change "UPDATE shop.orders SET created = floor(extract(epoch FROM now()))::bigint
     - 1860 WHERE id = $order"
 explains 'due' 'the next run sweeps it' "$order"
+change "SELECT FROM order_sweep.pause('cancel_unpaid')"
+explains 'due, but paused' 'not swept: the sweep is paused' "$order"
+change "SELECT FROM order_sweep.resume('cancel_unpaid')"
 change "INSERT INTO shop.payment (order_id, amount) VALUES ($order, 1)"
 explains 'kept by a rule' 'kept: payment received' "$order"
 is 'the rule' "$(parts | grep '^unless' | sed 's/.*|//')" true

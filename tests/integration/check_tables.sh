@@ -217,7 +217,7 @@ functions_of_a_run()
 {
     printf 'order_sweep.%s\n' begin_run blame calls_of explain finish_run preview \
         probe schema_version sign_of_life \
-        {cancel_unpaid,tidy}_{due,next,fault,explain,batch,newest,cancel,fail} \
+        {cancel_unpaid,tidy}_{due,next,fault,clock,explain,batch,newest,cancel,fail} \
         cancel_unpaid_late | sort
 }
 grant="SELECT order_sweep.grant_to('$cron');"
@@ -256,7 +256,7 @@ finds 'with all again' 0 '' --role="$cron"
 # The role in the crontab cannot check, and is told who can.
 before=$(fingerprint)
 PGUSER=$cron runs 78 check
-is 'check as the role in the crontab' "$out|$err" "ok    schema: the schema is the program's|order-sweep: permission denied for function check; run check as the role that owns schema order_sweep, as migrate is run"
+is 'check as the role in the crontab' "$out|$err" "ok    schema: the schema is the program's|order-sweep: permission denied for table sweep; run check as the role that owns schema order_sweep, as migrate is run"
 PGUSER=$other runs 78 check
 is 'check as a stranger' "$out|$err" "fail  schema: permission denied for schema order_sweep
       why:  A run is refused.

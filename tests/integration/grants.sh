@@ -13,9 +13,10 @@ owner=osw_owner_$$
 cron=osw_cron_$$
 reader=osw_reader_$$
 nobody=osw_nobody_$$
+definer=osw_definer_$$
 
 new_shop grants "$owner"
-for role in "$cron" "$reader" "$nobody"; do
+for role in "$cron" "$reader" "$nobody" "$definer"; do
     new_role "$role"
 done
 change "SELECT FROM order_sweep.grant_to('$cron')"
@@ -185,13 +186,16 @@ $$SELECT '0'::interval$$;
 CREATE TABLE orders (id bigint, created bigint, order_status smallint);
 CREATE TABLE payment (order_id bigint);
 SQL
-hostile='SET search_path = hostile, pg_catalog;
-    CREATE TEMPORARY TABLE orders (id bigint);
-    CREATE TEMPORARY TABLE payment (order_id bigint);'
+path='SET search_path = hostile, pg_catalog;'
+hostile="$path CREATE TEMPORARY TABLE orders (id bigint);
+    CREATE TEMPORARY TABLE payment (order_id bigint);"
 for id in "$young" "$paid" "$kept"; do
-    is "hostile path: cancel of $id" "$(sql -U "$cron" -c "$hostile" -c "SELECT
+    is "hostile path: cancel of $id" "$(sql -U "$cron" -c "$path" -c "SELECT
         order_sweep.cancel_unpaid_cancel($id, NULL, 0)" 2>&1 |
         sed 's/kept: payment received/changed/')" changed
+    is "tables of the caller: cancel of $id" "$(raised "$hostile SELECT
+        order_sweep.cancel_unpaid_cancel($id, NULL, 0)" -U "$cron")" \
+        'OS007: the session has temporary objects of another role'
 done
 is 'hostile path: batch' "$(sql -U "$cron" -c "$hostile" -c 'SELECT
     string_agg(k1::text, $$ $$)
@@ -241,6 +245,74 @@ for setting in standard_conforming_strings transform_null_equals DateStyle; do
         grep -cx 'kept: noted|swept')" 0
 done
 
+# --- Whoever may define ------------------------------------------------------
+
+# His SQL runs with his rights, never with those of who calls it.
+change "SELECT FROM order_sweep.grant_define_to('$definer');
+    GRANT USAGE ON SCHEMA shop TO $definer;
+    GRANT SELECT, UPDATE ON shop.memo TO $definer"
+sql -U "$definer" -c 'SET search_path = pg_catalog' -c "SELECT FROM order_sweep.define(
+    sweep => 'mine', orders => 'shop.memo', key => '{id}', unpaid => 'false',
+    since => 'since', after => '1 hour', set => 'nil = 1')"
+# tampered SUFFIX CALL: the call says so once the function is its caller's.
+tampered()
+{
+    local name=mine$1 change said
+    said="function $name is not as define made it; see order-sweep check"
+    for change in 'SECURITY INVOKER' "OWNER TO $nobody"; do
+        sql -U "$superuser" -c "ALTER FUNCTION order_sweep.$name $change"
+        is "$name, $change: $2" "$(raised "$2" |
+            sed -n "s/.*\($said\).*/\1/p")" "$said"
+        sql -U "$superuser" -c "ALTER FUNCTION order_sweep.$name SECURITY DEFINER" \
+            -c "ALTER FUNCTION order_sweep.$name OWNER TO $definer"
+    done
+    is "$name as it was: $2" "$(raised "$2" | head -n 1 | cut -c 1-8)" 'nothing:'
+}
+for suffix in _batch _newest _cancel _fail; do
+    tampered $suffix "SELECT order_sweep.calls_of('mine')"
+done
+tampered _next "DO \$\$DECLARE e text; BEGIN
+    SELECT error_message INTO e FROM order_sweep.probe('mine', NULL);
+    IF e IS NOT NULL THEN RAISE '%', e; END IF; END\$\$"
+tampered _due "SELECT order_sweep.preview('mine', NULL)"
+tampered _explain "SELECT order_sweep.explain('mine', '[\"1\"]')"
+sql -U "$definer" -c "CREATE FUNCTION order_sweep.none_due(interval) RETURNS TABLE (
+    order_key jsonb, since timestamptz, deadline timestamptz, state text)
+    LANGUAGE sql AS 'SELECT NULL::jsonb, now(), now(), current_user::text'"
+is 'the function of no sweep' "$(raised "SELECT order_sweep.preview('none', NULL)" \
+    -U "$reader")" '22023: sweep: "none" is not defined'
+sql -U "$definer" -c 'DROP FUNCTION order_sweep.none_due'
+
+# Nor does he write what is not his, or what define would not.
+before=$(fingerprint)
+other="42501: sweep cancel_unpaid belongs to role $owner, which $definer is no member of"
+for statement in "UPDATE order_sweep.sweep SET each = '{DELETE FROM shop.orders}'
+        WHERE name = 'cancel_unpaid'" \
+    "DELETE FROM order_sweep.sweep WHERE name = 'cancel_unpaid'" \
+    "SELECT order_sweep.pause('cancel_unpaid')"; do
+    is "$statement" "$(raised "$statement" -U "$definer")" "$other"
+done
+is 'a row in the name of another' "$(raised "UPDATE order_sweep.sweep
+    SET owner = '$owner' WHERE name = 'mine'" -U "$definer")" \
+    "42501: sweep mine belongs to role $owner, which $definer is no member of"
+for type in int4 'integer, integer' 'int) RETURNS int LANGUAGE sql RETURN 1; --'; do
+    for column in key_types clock_type; do
+        case $(raised "UPDATE order_sweep.sweep SET $column = $(case $column in
+            key_types) printf "ARRAY[\$t\$%s\$t\$]" "$type" ;;
+            *) printf "\$t\$%s\$t\$" "$type" ;; esac) WHERE name = 'mine'" -U "$definer") in
+        22023:* | 42601:*) checks=$((checks + 1)) ;;
+        *) fail "$column = $type passed" ;;
+        esac
+    done
+done
+sql -U "$definer" -c "UPDATE order_sweep.sweep SET search_path = 'pg_catalog; RESET ROLE',
+    batch_call = 'SELECT 1', newest_call = '', cancel_call = '', fail_call = ''
+    WHERE name = 'mine'"
+is 'all tries changed nothing' "$(fingerprint)" "$before"
+sql -U "$definer" -c "SELECT FROM order_sweep.pause('mine');
+    SELECT FROM order_sweep.undefine('mine')"
+sql -U "$superuser" -c "DROP OWNED BY $definer"
+
 # --- Grants last -------------------------------------------------------------
 
 # A later definition, here that of the memos, was covered from the start; a
@@ -263,10 +335,10 @@ change "SELECT FROM order_sweep.define(sweep => 'other', orders => 'shop.memo',
     set => 'nil = 1')"
 is 'functions of other' "$(ask "SELECT count(*), bool_and(
     has_function_privilege('$cron', oid, 'EXECUTE')) FROM pg_proc
-    WHERE proname ~ '^other_'")" '8|t'
+    WHERE proname ~ '^other_'")" '9|t'
 is 'functions of other, of the reader' "$(ask "SELECT string_agg(proname, ' '
     ORDER BY proname) FROM pg_proc WHERE proname ~ '^other_'
-    AND has_function_privilege('$reader', oid, 'EXECUTE')")" 'other_due other_explain other_fault other_next'
+    AND has_function_privilege('$reader', oid, 'EXECUTE')")" 'other_clock other_due other_explain other_fault other_next'
 change "SELECT FROM order_sweep.undefine('other')"
 
 change "REVOKE ALL ON ALL FUNCTIONS IN SCHEMA order_sweep FROM $cron"

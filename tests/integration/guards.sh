@@ -47,6 +47,10 @@ without outcomes $cancel "order_sweep_state = 'sweep'" false
 without outcomes $cancel "$look_again" "${look_again/IF/IF false AND}"
 without hostile $cancel "current_setting('timezone_abbreviations') <> 'Default'" \
     false
+without hostile build_cancel 'pg_my_temp_schema() <> 0' false
+without hostile build_cancel 'pg_get_userbyid(c.relowner) <> current_user' false
+without hostile build_cancel 'pg_get_userbyid(t.typowner) <> current_user' false
+without hostile build_cancel 'pg_get_userbyid(c.relowner) <> current_user' true
 without outcomes $cancel 'shop.refuse(' 'concat('
 without outcomes $cancel 'SET CONSTRAINTS ALL IMMEDIATE;'
 without outcomes $cancel "$journal" 'PERFORM 1'
@@ -74,6 +78,10 @@ without races $batch ' SKIP LOCKED' '' test_payer_updates_first
 without races $batch 'FOR UPDATE OF o' 'FOR NO KEY UPDATE OF o' \
     test_payment_in_flight
 
+# --- Explain -----------------------------------------------------------------
+
+without ../cli/explain cancel_unpaid_explain d.paused false
+
 # --- What all definitions are made from --------------------------------------
 
 without define clauses 'AND %s <= order_sweep_until' ''
@@ -82,9 +90,29 @@ without define clauses "> ''-infinity''" 'IS NOT NULL'
 # The settings of the caller.
 without hostile pins "' SET IntervalStyle = postgres\n'" "''"
 
-# Either of them alone keeps the index in use.
-survives define "SELECT testing.mutate('index_pins', x, replace(x, 'off', 'on'))
-    FROM unnest('{SET enable_sort = off,SET enable_bitmapscan = off}'::text[]) AS x"
+# What define and check read is not what the caller's settings make of it.
+for function in define_row check; do
+    without refusals $function " SET standard_conforming_strings TO 'on'"
+done
+# Who may define runs nothing with the rights of others.
+without grants own_function 'p.prosecdef' true
+without grants own_function 'pg_get_userbyid(p.proowner) = _owner' true
+without grants guard_sweep 'IF FOUND THEN' 'IF false THEN'
+without grants guard_sweep 'order_sweep.pinned_path(NEW.path)' NEW.search_path
+without grants guard_sweep 'NEW := order_sweep.calls(NEW);'
+without grants guard_sweep 'IS DISTINCT FROM _type' 'IS DISTINCT FROM format_type(to_regtype(_type), -1)'
+without varieties moment '[[:space:]]*$' '\s*$'
+without varieties moment '[Uu][Tt][Cc]' '[A-Za-z/]+'
+without varieties moment "SET \"TimeZone\" TO 'UTC'"
+# Row security with settings, where the orders have no policies.
+without hostile pins 'AND order_sweep.is_bound(to_regclass(s.orders), s.owner)'
+
+# The ways of the planner: off for orders that were never analysed, and only there.
+without define by_index '< 0' '< -1'
+without define by_index '< 0' 'IS NOT NULL'
+without define index_pins '\n SET enable_sort = on'
+survives define "SELECT testing.mutate('index_pins', x, replace(x, 'on', 'off'))
+    FROM unnest('{SET enable_sort = on,SET enable_bitmapscan = on}'::text[]) AS x"
 
 if [ "$survivors" != 0 ] || [ "$guards" = 0 ]; then
     exit 1

@@ -149,6 +149,60 @@ for style in postgres sql_standard; do
         'P0001: kept: old'
 done
 
+# --- A payment that a policy hides --------------------------------------------
+
+change "CREATE TABLE shop.hidden (t_id int, tenant int);
+    INSERT INTO shop.hidden VALUES (55, 1);
+    ALTER TABLE shop.hidden ENABLE ROW LEVEL SECURITY;
+    ALTER TABLE shop.hidden FORCE ROW LEVEL SECURITY;
+    CREATE POLICY own ON shop.hidden
+        USING (tenant = current_setting('app.tenant', true)::int);
+    INSERT INTO shop.t VALUES (55, NULL, now() - interval '1 hour')"
+define "settings => '{\"app.user\": \"sweeper\"}'" "unless => '{\"paid\":
+    \"EXISTS (SELECT FROM shop.hidden h WHERE h.t_id = o.id)\"}'"
+is 'settings for a trigger show no payment, and hide none' "$(ask \
+    'SELECT order_sweep.t_cancel(55, NULL, 0)' | sed -n 's/^ERROR:  //; 1p')" \
+    '42501: query would be affected by row-level security policy for table "hidden"'
+change 'DELETE FROM shop.t WHERE id = 55'
+
+# --- Temporary objects of the caller ------------------------------------------
+
+# A rule's table is renamed: what the caller calls so does not take its place.
+change "CREATE TABLE shop.pay (t_id int); CREATE SEQUENCE shop.ids;
+    SET search_path = shop;
+    INSERT INTO shop.t VALUES (60, NULL, now() - interval '1 hour')
+        ON CONFLICT (id) DO NOTHING"
+define "unless => '{\"paid\": \"EXISTS (SELECT FROM pay WHERE t_id = o.id)\"}'"
+change 'RESET search_path; ALTER TABLE shop.pay RENAME TO payments;
+    INSERT INTO shop.payments VALUES (60)'
+before=$(fingerprint)
+other='OS007: the session has temporary objects of another role'
+for object in 'TABLE pay (t_id int); GRANT SELECT ON pay TO public' \
+    'VIEW pay AS SELECT 1 AS t_id WHERE false; GRANT SELECT ON pay TO public' \
+    'SEQUENCE pay; GRANT SELECT ON pay TO public'; do
+    is "CREATE TEMPORARY $object" "$(raised "CREATE TEMPORARY $object;
+        SELECT order_sweep.t_cancel(60, NULL, 0)" -U "$cron")" "$other"
+done
+is 'a type there' "$(raised 'CREATE DOMAIN pg_temp.pay AS int;
+    SELECT order_sweep.t_cancel(60, NULL, 0)' -U "$cron")" "$other"
+is 'without them' "$(raised 'SELECT order_sweep.t_cancel(60, NULL, 0)' \
+    -U "$cron")" '42P01: relation "pay" does not exist'
+is 'nothing of it changed anything' "$(fingerprint)" "$before"
+# Those of the shop's own triggers are no harm, nor is the schema that is left.
+change 'ALTER TABLE shop.payments RENAME TO pay; DELETE FROM shop.pay'
+change "CREATE FUNCTION shop.collect() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN CREATE TEMPORARY TABLE IF NOT EXISTS seen (id int);
+     INSERT INTO seen VALUES (NEW.id); RETURN NEW; END';
+    CREATE TRIGGER collect BEFORE UPDATE ON shop.t FOR EACH ROW
+    EXECUTE FUNCTION shop.collect();
+    INSERT INTO shop.t VALUES (61, NULL, now() - interval '1 hour')"
+is 'temporary tables of the owner' "$(sql -U "$cron" \
+    -c 'CREATE TEMPORARY TABLE gone (); DROP TABLE gone' \
+    -c 'SELECT order_sweep.t_cancel(60, NULL, 0)' \
+    -c 'SELECT order_sweep.t_cancel(61, NULL, 0)' 2>&1 | paste -s -d ' ')" \
+    'swept swept'
+change 'DROP FUNCTION shop.collect CASCADE'
+
 # --- All forms of the reasons to keep an order --------------------------------
 
 for again in true false; do

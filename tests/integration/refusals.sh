@@ -323,6 +323,32 @@ for fragment in 'at) FROM shop.t o; DROP TABLE shop.hacked; --' \
     esac
 done
 
+# Text that is one thing under the caller's standard_conforming_strings and
+# another without: define reads it as the functions will.
+set_off='SET standard_conforming_strings = off; SET escape_string_warning = off;'
+is 'a clock that ends elsewhere under the setting of the caller' "$(raised "$set_off
+    SELECT order_sweep.define(sweep => 'x', orders => 'shop.t', key => '{id}',
+        unpaid => 'true', after => '1 hour', set => 'part = 1', since =>
+        \$f\$CASE concat('\\', ') WHEN \$x\$\$x\$ THEN at END) AS clock FROM shop.t o; DROP TABLE shop.hacked; SELECT (1 -- ') WHEN '' THEN at ELSE at END\$f\$);
+    DO \$\$BEGIN RAISE 'it is %, a %', to_regclass('shop.hacked'),
+        order_sweep.x_clock(); END\$\$")" \
+    'P0001: it is shop.hacked, a timestamp with time zone'
+is 'a setting of the server under it' "$(raised "$set_off
+    DO \$\$BEGIN RAISE '%', testing.try('settings', '{\"row_security\": \"off\"}');
+    END\$\$" | cut -c 1-56)" 'P0001: 22023 settings: "row_security" is no setting of t'
+for setting in on off; do
+    is "define under standard_conforming_strings $setting" "$(ask "
+        SET standard_conforming_strings = $setting;
+        SELECT testing.try('unless', \$\${\"a\": \"note ~ '^\\\\\\\\d\\\\\\\\.'\"}\$\$);
+        RESET standard_conforming_strings")" passed
+    code=0
+    PGOPTIONS="$PGOPTIONS -c standard_conforming_strings=$setting" \
+        "$ORDER_SWEEP_BIN" check --format=json >"$scratch/check" || code=$?
+    is "its check, $code" "$(grep '"item":"functions"' "$scratch/check" |
+        grep -c '"level":"ok"')" 2
+    change "SELECT FROM order_sweep.undefine('x')"
+done
+
 is 'nothing of all this ran or stayed' "$(fingerprint)" "$before"
 is 'nothing was made' "$(ask "SELECT count(*) FROM pg_class c
     WHERE relnamespace = 'shop'::regnamespace AND relname IN ('more')")" 0

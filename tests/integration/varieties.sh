@@ -137,6 +137,20 @@ is 'moment(text)' "$(sweeps clocks shop.clocks)" '1|2 3 4 5'
 is 'no moment is no clock' "$(states clocks)" \
     '[2] keep: no clock, [3] keep: no clock, [4] keep: no clock'
 change "SELECT FROM order_sweep.undefine('clocks')"
+# It may stand in an index: what a text means depends on no setting.
+texts="'2020-01-01 10:00', '2020-01-01T10:00:00.5Z', ' 2020-1-1 10:00 utc',
+    '2020-01-01 10:00:00-03:30', '2020-01-01T10:00+08', '2020-01-01',
+    '2020-01-01 10:00 PM', '2020-01-01 10:00 CET', '2020-01-01 10:00 Europe/Berlin',
+    '2020-01-01 10:00 SAT', 'now', '12:00', '20200101', '2020-02-30', ''"
+for settings in '' 'SET standard_conforming_strings = off; SET datestyle = german;' \
+    "SET timezone = 'Asia/Tokyo'; SET timezone_abbreviations = 'Australia';"; do
+    is "moments under: $settings" "$(sql -c "$settings" \
+        -c "SELECT string_agg(coalesce(to_char(order_sweep.moment(t) AT TIME ZONE
+        'UTC', 'YYYY-MM-DD HH24:MI:SS.MS'), '-'), ', ' ORDER BY n)
+        FROM unnest(ARRAY[$texts]) WITH ORDINALITY AS u(t, n)" 2>&1)" \
+        "$(printf '2020-01-01 %s, ' 10:00:00.000 10:00:00.500 10:00:00.000 \
+            13:30:00.000 02:00:00.000 00:00:00.000 22:00:00.000)-, -, -, -, -, -, -, -"
+done
 
 # --- States ------------------------------------------------------------------
 
@@ -300,7 +314,12 @@ is 'migrate regenerates as the role' "$(ask "SELECT string_agg(DISTINCT
     "$runner"
 PGUSER=$superuser runs 78 migrate
 is 'a superuser who is not the owner is refused' "$err" "order-sweep: schema order_sweep belongs to role $owner; run migrate as that role, with --username"
-PGUSER=$superuser checked
+PGUSER=$superuser runs 78 check
+is 'nor does he check: that would run what others wrote' "$err" "order-sweep: schema order_sweep belongs to role $owner; run check as that role, with --username"
+super "ALTER SCHEMA order_sweep OWNER TO $superuser"
+PGUSER=$superuser runs 78 check
+is 'also in a schema of his own' "$err" "order-sweep: sweep tenants belongs to role $runner; run check as that role, with --username"
+super "ALTER SCHEMA order_sweep OWNER TO $owner"
 change "SET app.tenant = 1; UPDATE shop.tenants SET state = 'open' WHERE id = 3;
     RESET app.tenant"
 is 'swept before, and another tenant' "$(sweeps tenants shop.tenants)" '1|2 3'
@@ -313,6 +332,41 @@ change "SELECT FROM order_sweep.undefine('tenants');
     DROP TABLE shop.tenants, shop.audit"
 change "REVOKE ALL ON ALL TABLES IN SCHEMA shop FROM $runner"
 super "DROP OWNED BY $runner"
+
+# Settings that only a trigger wants, and payments that a policy hides: what is
+# hidden raises, until the orders have policies too, and then check tells.
+sql -f - <<'SQL' >/dev/null
+CREATE TABLE shop.hiding (id int PRIMARY KEY, state text DEFAULT 'open',
+    at timestamptz DEFAULT now() - interval '1 hour');
+CREATE INDEX ON shop.hiding (at, id) WHERE state = 'open';
+CREATE TABLE shop.hidden (hiding_id int REFERENCES shop.hiding, tenant int);
+INSERT INTO shop.hiding VALUES (1);
+INSERT INTO shop.hidden VALUES (1, 1);
+ALTER TABLE shop.hidden ENABLE ROW LEVEL SECURITY;
+ALTER TABLE shop.hidden FORCE ROW LEVEL SECURITY;
+CREATE POLICY own ON shop.hidden
+    USING (tenant = current_setting('app.tenant', true)::int);
+SQL
+hiding="sweep => 'hiding', orders => 'shop.hiding', key => '{id}',
+    unpaid => \$\$state = 'open'\$\$, since => 'at', after => '30 minutes',
+    set => \$\$state = 'closed'\$\$, unless => '{\"paid\":
+        \"EXISTS (SELECT FROM shop.hidden h WHERE h.hiding_id = o.id)\"}'"
+change "SELECT FROM order_sweep.define($hiding,
+    settings => '{\"app.user\": \"sweeper\"}')"
+is 'a payment that a policy hides' "$(sweeps hiding shop.hiding 78)" '|1'
+is 'its cancel' "$(ask 'SELECT order_sweep.hiding_cancel(1, NULL, 0)' |
+    sed -n 's/^ERROR:  //; 1p')" \
+    '42501: query would be affected by row-level security policy for table "hidden"'
+change "ALTER TABLE shop.hiding ENABLE ROW LEVEL SECURITY;
+    ALTER TABLE shop.hiding FORCE ROW LEVEL SECURITY;
+    CREATE POLICY own ON shop.hiding USING (true);
+    SELECT FROM order_sweep.define($hiding, settings => '{\"app.tenant\": \"1\"}')"
+is 'a payment that the settings show' "$(sweeps hiding shop.hiding)" '|1'
+out=$("$ORDER_SWEEP_BIN" check --format=json) || :
+is 'check names the table' "$(read_findings | grep -v '|backlog|')" \
+    "warn|hiding|row security|unless \"paid\" looks into shop.hidden, whose policies bind role $owner|See that with settings the policies show all that the rule must see."
+change "SELECT FROM order_sweep.undefine('hiding');
+    DROP TABLE shop.hiding, shop.hidden"
 
 # --- Values that no cast can take --------------------------------------------
 
