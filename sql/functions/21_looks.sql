@@ -74,11 +74,15 @@ DECLARE
 %s    RETURN QUERY
     SELECT EXISTS (SELECT FROM %s o WHERE %s),
            (SELECT %s + %s FROM %s o
-             WHERE %s AND %s > order_sweep_to
+             WHERE %s AND %s > order_sweep_to AND %s < %s
              ORDER BY %s LIMIT 1);
 END $body$, order_sweep.until(s, '$1', false), c.declarations, c.settings,
         s.orders, c.due_now, c.moment, c.lead,
-        s.orders, c.unpaid, c.clock, c.clock);
+        s.orders, c.unpaid, c.clock,
+        -- The far end of what a clock can hold has no deadline: it overflows.
+        c.clock, order_sweep.clock_bound(s.clock_type, s.zone, s.unit,
+                                         'now() + interval ''1000 years'''),
+        c.clock);
     remark := 'is anything to sweep now, and when is the next; parameter: window';
     RETURN NEXT;
 END $$;

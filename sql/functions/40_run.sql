@@ -16,8 +16,9 @@ AS $$
 DECLARE
     _argument text;
 BEGIN
-    -- A value that some fragment cannot take (class 22): which fragment?
-    IF state LIKE '22%' THEN
+    -- A value that some fragment cannot take (class 22), or two where it can
+    -- take one (class 21): which fragment?
+    IF state ~ '^2[12]' THEN
         EXECUTE format('SELECT order_sweep.%I()', sweep || '_fault')
            INTO _argument;
     END IF;
@@ -104,7 +105,7 @@ BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT order_key, since, deadline, state FROM order_sweep.%I($1)',
         sweep || '_due') USING "window";
-EXCEPTION WHEN data_exception THEN
+EXCEPTION WHEN data_exception OR cardinality_violation THEN
     GET STACKED DIAGNOSTICS
         _state = RETURNED_SQLSTATE, _message = MESSAGE_TEXT;
     RAISE EXCEPTION USING

@@ -60,9 +60,8 @@ BEGIN
     given := CASE WHEN _bound = 'bigint'
                   THEN '{9223372036854775807,-9223372036854775808'
                   ELSE '{infinity,-infinity' END || ',infinity,-infinity}';
-    statement := format(
-        'SELECT FROM %s o WHERE %s AND %s AND %s ORDER BY %s, %s LIMIT 500',
-        s.orders, c.unpaid, c.on_time, c.young_enough, c.clock, c.key_columns);
+    statement := format('SELECT FROM %s o WHERE %s ORDER BY %s, %s LIMIT 500',
+                        s.orders, c.due_now, c.clock, c.key_columns);
     statement := replace(replace(replace(replace(statement,
         'order_sweep_to', '$1'), 'order_sweep_from', '$2'),
         'order_sweep_until', '$3'), 'order_sweep_oldest', '$4');
@@ -263,6 +262,7 @@ BEGIN
     SELECT * INTO STRICT s FROM order_sweep.sweep d WHERE d.name = check_plan.sweep;
     IF argument = 'look' THEN
         RETURN QUERY SELECT * FROM order_sweep.check_index(s, plan);
+        RETURN QUERY SELECT * FROM order_sweep.check_look(s);
     ELSIF argument LIKE 'each%' THEN
         RETURN QUERY SELECT * FROM order_sweep.check_inserts(argument, plan);
     ELSIF argument LIKE 'unless%' OR argument = 'paid' THEN
@@ -516,27 +516,63 @@ COMMENT ON FUNCTION order_sweep.check_payments IS
     'tables that a rule looks into and that no foreign key ties to the orders: '
     'the shop''s half of the payment contract';
 
-CREATE OR REPLACE FUNCTION order_sweep.check_times(s order_sweep.sweep)
+CREATE OR REPLACE FUNCTION order_sweep.check_window(s order_sweep.sweep)
+RETURNS TABLE (level text, item text, what text, why text, mend text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT 'warn', 'window',
+           format('the window of %s is shorter than cron''s minute', w.length),
+           'An order is late by up to a minute, more than its window.',
+           'Lengthen after, or expect it.'
+      FROM (SELECT s.after + s.grace AS length) w
+     WHERE w.length < interval '1 minute'
+$$;
+COMMENT ON FUNCTION order_sweep.check_window IS
+    'a window shorter than cron''s minute';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_look(s order_sweep.sweep)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    _length interval := coalesce(s.after, '0') + s.grace;
     _oldest interval;
-    _patience interval := greatest(_length, interval '10 minutes');
+    _patience interval := greatest(coalesce(s.after, '0') + s.grace,
+                                   interval '10 minutes');
+    _state text;
 BEGIN
-    level := 'warn';
-    IF s.deadline IS NULL AND _length < interval '1 minute' THEN
-        item := 'window';
-        what := format('the window of %s is shorter than cron''s minute', _length);
-        why := 'An order is late by up to a minute, more than its window.';
-        mend := 'Lengthen after, or expect it.';
-        RETURN NEXT;
+    -- What is told already would fail here too.
+    IF (s.settings IS NULL
+        AND order_sweep.is_bound(to_regclass(s.orders), s.owner))
+       OR EXISTS (SELECT FROM order_sweep.check_functions(s) f
+                   WHERE f.level <> 'ok') THEN
+        RETURN;
     END IF;
-    SELECT now() - min(p.deadline) INTO _oldest
-      FROM order_sweep.preview(s.name, NULL) p WHERE p.state = 'sweep';
-    IF _oldest > _patience THEN
+    BEGIN
+        SELECT p.error_state, p.error_message INTO _state, what
+          FROM order_sweep.probe(s.name, NULL) p;
+        IF _state IS NULL THEN
+            SELECT now() - min(p.deadline) INTO _oldest
+              FROM order_sweep.preview(s.name, NULL) p WHERE p.state = 'sweep';
+        END IF;
+    EXCEPTION WHEN OTHERS THEN
+        _state := SQLSTATE;
+        what := SQLERRM;
+    END;
+    IF _state IS NOT NULL THEN
+        level := 'fail';
+        item := 'look';
+        why := 'The look for due orders fails, for all of them.';
+        mend := CASE
+            WHEN _state LIKE '22%' THEN
+                'Guard a cast in since, unpaid or unless by CASE WHEN ... THEN '
+                '... END, or use order_sweep.moment(text).'
+            ELSE 'See that since, unpaid and unless raise for no order, and '
+                 'take no long time.' END;
+        RETURN NEXT;
+    ELSIF _oldest > _patience THEN
+        level := 'warn';
         item := 'backlog';
         what := format('the oldest order to sweep is overdue for %s',
                        date_trunc('second', _oldest));
@@ -548,19 +584,9 @@ BEGIN
                  'SELECT * FROM order_sweep.run ORDER BY id DESC LIMIT 10;' END;
         RETURN NEXT;
     END IF;
-EXCEPTION WHEN data_exception THEN
-    level := 'fail';
-    item := 'look';
-    what := SQLERRM;
-    why := 'The look for due orders fails, for all of them.';
-    mend := 'Guard a cast in since, unpaid or unless by CASE WHEN ... THEN ... END, '
-            'or use order_sweep.moment(text).';
-    RETURN NEXT;
-WHEN OTHERS THEN
-    RETURN; -- what does not fit any more is told by the statements
 END $$;
-COMMENT ON FUNCTION order_sweep.check_times IS
-    'a window shorter than cron''s minute, an overdue backlog, a look that fails';
+COMMENT ON FUNCTION order_sweep.check_look IS
+    'an overdue backlog, or a look that fails although its statement fits';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_server(patience interval)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
@@ -755,7 +781,7 @@ BEGIN
             UNION ALL SELECT * FROM order_sweep.check_search_path(s)
             UNION ALL SELECT * FROM order_sweep.check_types(s)
             UNION ALL SELECT * FROM order_sweep.check_table(s)
-            UNION ALL SELECT * FROM order_sweep.check_times(s)) c;
+            UNION ALL SELECT * FROM order_sweep.check_window(s)) c;
     END LOOP;
     IF NOT FOUND THEN
         level := 'fail';

@@ -347,7 +347,44 @@ define "unpaid => \$\$state = 'open'\$\$, since => 'note::timestamptz',
 runs 78 check --format=json
 is 'a look that fails' "$(read_findings | grep '|look|')" 'fail|tidy|look|since: invalid input syntax for type timestamp with time zone: "soon"|Guard a cast in since, unpaid or unless by CASE WHEN ... THEN ... END, or use order_sweep.moment(text).'
 change 'DROP INDEX shop.t_note; TRUNCATE shop.t'
+
+# Whatever else it fails with.
+raises='See that since, unpaid and unless raise for no order, and take no long time.'
+sql -f - <<'SQL'
+CREATE TABLE shop.part (t_id int REFERENCES shop.t, state text);
+INSERT INTO shop.t VALUES (11, 'open', now() - interval '2 hours');
+INSERT INTO shop.part VALUES (11, 'paid'), (11, 'failed');
+CREATE FUNCTION shop.ask(int) RETURNS boolean LANGUAGE plpgsql AS
+    $$BEGIN RETURN EXISTS (SELECT FROM shop.part WHERE t_id = $1 AND NOT failed); END$$;
+SQL
+# looks WHAT RULE SAID: check says so of a rule, and so does a run.
+looks()
+{
+    define "unpaid => \$\$state = 'open'\$\$, since => 'at', after => '1 hour',
+        unless => json_build_object('paid', \$rule\$$2\$rule\$)"
+    finds "$1" 78 "fail|tidy|look|$3|$raises"
+    runs 78 --sweep=tidy
+    is "$1: the run" "${err%%; *}" "order-sweep: tidy: $3"
+}
+looks 'two rows where one is wanted' \
+    "(SELECT p.state FROM shop.part p WHERE p.t_id = o.id) <> 'failed'" \
+    'unless "paid": more than one row returned by a subquery used as an expression'
+looks 'a function of the shop that a migration broke' 'shop.ask(o.id)' \
+    'column "failed" does not exist'
+change "CREATE OR REPLACE FUNCTION shop.ask(int) RETURNS boolean LANGUAGE plpgsql
+    AS 'BEGIN RAISE EXCEPTION \$\$not now\$\$; END'"
+looks 'a function of the shop that raises' 'shop.ask(o.id)' 'not now'
+change 'DROP FUNCTION shop.ask; DROP TABLE shop.part; TRUNCATE shop.t CASCADE'
+# The next deadline is beyond what a timestamptz can hold: no reason to fail.
 define_as_before
+change "INSERT INTO shop.t VALUES (11, 'open', now() - interval '2 hours'),
+    (12, 'open', '294276-12-31 23:50')"
+runs 0 --sweep=tidy
+is 'swept beside a clock at the end of time' \
+    "$(ask 'SELECT order_key FROM order_sweep.journal WHERE sweep = $$tidy$$
+        ORDER BY swept_at DESC LIMIT 1')" '[11]'
+clean 'a clock at the end of time'
+change 'TRUNCATE shop.t, order_sweep.journal'
 
 # --- No definition; the probe ------------------------------------------------
 
