@@ -746,6 +746,32 @@ END $$;
 COMMENT ON FUNCTION order_sweep.check_role IS
     'the rights that a role lacks for a run, each named';
 
+CREATE OR REPLACE FUNCTION order_sweep.check_owner(s order_sweep.sweep)
+RETURNS TABLE (level text, item text, what text, why text, mend text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT 'fail', 'books', format('role %I has no %s', s.owner, n.right),
+           'The sweep''s functions keep the books with the rights of their owner.',
+           format('SELECT order_sweep.grant_define_to(%L);', quote_ident(s.owner))
+      FROM (SELECT 1 AS n, 'USAGE on schema order_sweep' AS "right",
+                   has_schema_privilege(s.owner, 'order_sweep', 'USAGE') AS held
+            UNION ALL
+            SELECT 2, format('%s on order_sweep.%s', p, t),
+                   has_table_privilege(s.owner, 'order_sweep.' || t, p)
+              FROM (VALUES ('journal', 'SELECT'), ('journal', 'INSERT'),
+                           ('failure', 'SELECT')) v(t, p)
+            UNION ALL
+            SELECT 3, 'EXECUTE on ' || f,
+                   has_function_privilege(s.owner, f, 'EXECUTE')
+              FROM (SELECT 'order_sweep.record_failure(text,jsonb,text,text,'
+                           'boolean)'::regprocedure AS f) v) n
+     WHERE NOT n.held
+     ORDER BY n.n, 3
+$$;
+COMMENT ON FUNCTION order_sweep.check_owner IS
+    'the rights on the books that the owner of a definition lacks';
+
 CREATE OR REPLACE FUNCTION order_sweep.check_search_path(s order_sweep.sweep)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE sql STABLE
@@ -778,6 +804,7 @@ BEGIN
     FOR s IN SELECT * FROM order_sweep.sweep d ORDER BY d.name LOOP
         RETURN QUERY SELECT c.level, s.name, c.item, c.what, c.why, c.mend FROM (
             SELECT * FROM order_sweep.check_functions(s)
+            UNION ALL SELECT * FROM order_sweep.check_owner(s)
             UNION ALL SELECT * FROM order_sweep.check_search_path(s)
             UNION ALL SELECT * FROM order_sweep.check_types(s)
             UNION ALL SELECT * FROM order_sweep.check_table(s)

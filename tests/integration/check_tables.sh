@@ -212,6 +212,36 @@ super "GRANT INSERT ON shop.log TO $owner"
 clean 'a table that he may'
 super "ALTER TABLE shop.log OWNER TO $owner"
 
+# Of the owner on the books.
+super "GRANT $other TO $owner; GRANT USAGE ON SCHEMA shop TO $other;
+    GRANT SELECT, UPDATE ON shop.t TO $other; GRANT INSERT ON shop.log TO $other"
+change "SELECT FROM order_sweep.grant_define_to('$other');
+    SELECT FROM order_sweep.undefine('tidy')"
+define_as_before ", run_as => '$other'"
+clean 'a definition of another role'
+# without RIGHT ON WHAT: the right revoked.
+without()
+{
+    breaks "an owner without $1 on $2" "REVOKE $1 ON ${3:-}$2 FROM $other" \
+        "fail|tidy|books|role $other has no $1 on $2|SELECT order_sweep.grant_define_to('$other');"
+}
+without SELECT order_sweep.journal
+without INSERT order_sweep.journal
+without SELECT order_sweep.failure
+without EXECUTE 'order_sweep.record_failure(text,jsonb,text,text,boolean)' \
+    'FUNCTION '
+super "REVOKE USAGE, CREATE ON SCHEMA order_sweep FROM $other"
+runs 78 check --format=json
+mend="SELECT order_sweep.grant_define_to('$other');"
+is 'an owner without USAGE' "$(read_findings | sed -n 1p)" \
+    "fail|tidy|books|role $other has no USAGE on schema order_sweep|$mend"
+change "$mend"
+clean 'an owner with all'
+change "SELECT FROM order_sweep.undefine('tidy')"
+super "DROP OWNED BY $other"
+define_as_before
+clean 'the owner again'
+
 # Of the role in the crontab.
 functions_of_a_run()
 {
