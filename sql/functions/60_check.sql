@@ -98,7 +98,9 @@ AS $$
                           FROM unnest(p.parameters, p.given)
                                WITH ORDINALITY AS u(t, v, n)), '')
       FROM order_sweep.sweep s, order_sweep.check_parts(s) p
-     WHERE to_regclass(s.orders) IS NOT NULL -- else check_types tells it
+     -- else it is told by check_types, check, check_settings_of
+     WHERE to_regclass(s.orders) IS NOT NULL AND order_sweep.owner_exists(s)
+       AND order_sweep.refused_setting(s.settings) IS NULL
      ORDER BY s.name
 $$;
 COMMENT ON FUNCTION order_sweep.check_texts IS
@@ -772,6 +774,20 @@ $$;
 COMMENT ON FUNCTION order_sweep.check_owner IS
     'the rights on the books that the owner of a definition lacks';
 
+CREATE OR REPLACE FUNCTION order_sweep.check_settings_of(s order_sweep.sweep)
+RETURNS TABLE (level text, item text, what text, why text, mend text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT 'fail', 'settings', r.said,
+           'Every function of the sweep sets them first, and so fails.',
+           'Call order_sweep.define anew, with names and values that SET takes.'
+      FROM order_sweep.refused_setting(s.settings) AS r(said)
+     WHERE r.said IS NOT NULL
+$$;
+COMMENT ON FUNCTION order_sweep.check_settings_of IS
+    'settings of a definition that the server takes no longer';
+
 CREATE OR REPLACE FUNCTION order_sweep.check_search_path(s order_sweep.sweep)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE sql STABLE
@@ -802,9 +818,20 @@ BEGIN
     RETURN QUERY SELECT c.level, NULL, c.item, c.what, c.why, c.mend
       FROM order_sweep.check_role(role) c;
     FOR s IN SELECT * FROM order_sweep.sweep d ORDER BY d.name LOOP
+        IF NOT order_sweep.owner_exists(s) THEN
+            level := 'fail';
+            sweep := s.name;
+            item := 'owner';
+            what := format('role %I, which it belongs to, does not exist', s.owner);
+            why := 'Its functions went with the role: every run of it fails.';
+            mend := format('SELECT order_sweep.undefine(%L);', s.name);
+            RETURN NEXT;
+            CONTINUE;
+        END IF;
         RETURN QUERY SELECT c.level, s.name, c.item, c.what, c.why, c.mend FROM (
             SELECT * FROM order_sweep.check_functions(s)
             UNION ALL SELECT * FROM order_sweep.check_owner(s)
+            UNION ALL SELECT * FROM order_sweep.check_settings_of(s)
             UNION ALL SELECT * FROM order_sweep.check_search_path(s)
             UNION ALL SELECT * FROM order_sweep.check_types(s)
             UNION ALL SELECT * FROM order_sweep.check_table(s)
@@ -812,6 +839,7 @@ BEGIN
     END LOOP;
     IF NOT FOUND THEN
         level := 'fail';
+        sweep := NULL;
         item := 'sweep';
         what := 'no sweep is defined';
         why := 'A run has nothing to do, and says so.';

@@ -237,10 +237,25 @@ is 'an owner without USAGE' "$(read_findings | sed -n 1p)" \
     "fail|tidy|books|role $other has no USAGE on schema order_sweep|$mend"
 change "$mend"
 clean 'an owner with all'
-change "SELECT FROM order_sweep.undefine('tidy')"
-super "DROP OWNED BY $other"
+super "DROP OWNED BY $other; ALTER ROLE $other RENAME TO ${other}_gone"
+mend="SELECT order_sweep.undefine('tidy');"
+finds 'an owner that is gone' 78 "fail|tidy|owner|role $other, which it belongs to, does not exist|$mend"
+runs 0 migrate -vv
+is 'an owner that is gone: migrate' "$(printf '%s\n' "$err" | grep -c \
+    "tidy belongs to role $other, which does not exist")" 1
+change "BEGIN; SELECT FROM order_sweep.grant_to('$cron'); ROLLBACK"
+change "$mend"
+clean 'the sweep is gone too'
+super "ALTER ROLE ${other}_gone RENAME TO $other"
 define_as_before
 clean 'the owner again'
+# A module that is loaded later may take what was free.
+change "UPDATE order_sweep.sweep SET settings = '{\"plpgsql.check_asserts\": \"maybe\"}'
+    WHERE name = 'tidy'"
+runs 0 migrate
+finds 'settings that are taken no longer' 78 'fail|tidy|settings|parameter "plpgsql.check_asserts" requires a Boolean value|Call order_sweep.define anew, with names and values that SET takes.'
+define_as_before
+clean 'settings as before'
 
 # Of the role in the crontab.
 functions_of_a_run()

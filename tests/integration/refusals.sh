@@ -163,6 +163,9 @@ for value in 1 null true '{"a": 1}'; do
     refused settings "{\"app.x\": $value}" \
         '22023 settings: the value of "app.x" is no string / Write the value as a JSON string.'
 done
+# Of a module of the server's own.
+refused settings '{"app.x": "1", "plpgsql.check_asserts": "maybe"}' '22023 settings: parameter "plpgsql.check_asserts" requires a Boolean value / Write names and values that SET takes, such as app.tenant.'
+is 'settings are not set by that' "$(ask "SELECT current_setting('app.x', true)")" ''
 refused run_as nobody_at_all '42704 role "nobody_at_all" does not exist'
 
 # --- Fragments ---------------------------------------------------------------
