@@ -72,6 +72,16 @@ COMMENT ON FUNCTION order_sweep.check_parts IS
     'for due orders, whose $1 is the bound that the clock is compared with; '
     'given: the parameters to explain it with';
 
+CREATE OR REPLACE FUNCTION order_sweep.may_look_as(owner text)
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (SELECT FROM pg_roles r
+                    WHERE r.rolname = owner AND pg_has_role(r.oid, 'MEMBER'))
+$$;
+COMMENT ON FUNCTION order_sweep.may_look_as IS
+    'may the caller take on the rights of a definition''s owner';
+
 CREATE OR REPLACE FUNCTION order_sweep.check_texts()
 RETURNS TABLE (sweep text, argument text, path text, role text,
                row_security text, settings json, parameters text,
@@ -80,9 +90,7 @@ LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT s.name, p.argument, s.search_path,
-           -- with the rights of the functions' owner, if we may have them
-           coalesce((SELECT s.owner FROM pg_roles r WHERE r.rolname = s.owner
-                        AND pg_has_role(r.oid, 'MEMBER')), current_user),
+           s.owner, -- the role that the functions run as
            -- Off as in the functions; but of the orders table's own policies
            -- check_table tells once, and not each statement.
            CASE WHEN s.settings IS NULL
@@ -98,8 +106,9 @@ AS $$
                           FROM unnest(p.parameters, p.given)
                                WITH ORDINALITY AS u(t, v, n)), '')
       FROM order_sweep.sweep s, order_sweep.check_parts(s) p
-     -- else it is told by check_types, check, check_settings_of
+     -- else it is told by check_types, check, check_owner, check_settings_of
      WHERE to_regclass(s.orders) IS NOT NULL AND order_sweep.owner_exists(s)
+       AND order_sweep.may_look_as(s.owner)
        AND order_sweep.refused_setting(s.settings) IS NULL
      ORDER BY s.name
 $$;
@@ -753,7 +762,14 @@ RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT 'fail', 'books', format('role %I has no %s', s.owner, n.right),
+    SELECT 'fail', 'owner',
+           format('cannot look as role %I: role %I is no member of it', s.owner,
+                  current_user),
+           'Its SQL is looked at with its rights; here it was left out.',
+           format('GRANT %I TO %I;', s.owner, current_user)
+     WHERE NOT order_sweep.may_look_as(s.owner)
+    UNION ALL
+    (SELECT 'fail', 'books', format('role %I has no %s', s.owner, n.right),
            'The sweep''s functions keep the books with the rights of their owner.',
            format('SELECT order_sweep.grant_define_to(%L);', quote_ident(s.owner))
       FROM (SELECT 1 AS n, 'USAGE on schema order_sweep' AS "right",
@@ -769,10 +785,11 @@ AS $$
               FROM (SELECT 'order_sweep.record_failure(text,jsonb,text,text,'
                            'boolean)'::regprocedure AS f) v) n
      WHERE NOT n.held
-     ORDER BY n.n, 3
+     ORDER BY n.n, 3)
 $$;
 COMMENT ON FUNCTION order_sweep.check_owner IS
-    'the rights on the books that the owner of a definition lacks';
+    'may the caller look as the owner of a definition, and which rights on the '
+    'books does this one lack';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_settings_of(s order_sweep.sweep)
 RETURNS TABLE (level text, item text, what text, why text, mend text)

@@ -237,6 +237,14 @@ is 'an owner without USAGE' "$(read_findings | sed -n 1p)" \
     "fail|tidy|books|role $other has no USAGE on schema order_sweep|$mend"
 change "$mend"
 clean 'an owner with all'
+super "REVOKE $other FROM $owner"
+mend="GRANT $other TO $owner;"
+# The schema public belongs to him.
+finds 'an owner whom one is no member of' 78 \
+    "fail|tidy|owner|cannot look as role $other: role $owner is no member of it|$mend
+fail|tidy|search path|$owner may create in schema public|REVOKE CREATE ON SCHEMA public FROM $owner;"
+super "$mend"
+clean 'a member again'
 super "DROP OWNED BY $other; ALTER ROLE $other RENAME TO ${other}_gone"
 mend="SELECT order_sweep.undefine('tidy');"
 finds 'an owner that is gone' 78 "fail|tidy|owner|role $other, which it belongs to, does not exist|$mend"
