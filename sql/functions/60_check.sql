@@ -276,7 +276,7 @@ BEGIN
         RETURN QUERY SELECT * FROM order_sweep.check_look(s);
     ELSIF argument LIKE 'each%' THEN
         RETURN QUERY SELECT * FROM order_sweep.check_inserts(argument, plan);
-    ELSIF argument LIKE 'unless%' OR argument = 'paid' THEN
+    ELSIF argument LIKE 'unless%' OR argument IN ('unpaid', 'paid') THEN
         RETURN QUERY SELECT * FROM order_sweep.check_payments(s, argument, plan);
     END IF;
 END $$;

@@ -344,17 +344,30 @@ done
 
 # --- Payments without a foreign key ------------------------------------------
 
+# untied ARGUMENT TABLE ORDERS [SWEEP]: the finding.
+untied()
+{
+    printf "warn|%s|foreign key|%s looks into %s, which no foreign key ties to %s|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid." \
+        "${4:-tidy}" "$1" "$2" "$3"
+}
 change 'CREATE TABLE shop.note (id int PRIMARY KEY, t_id int)'
 define "unpaid => \$\$state = 'open'\$\$, since => 'at', after => '1 hour',
     unless => json_build_object('noted',
         'EXISTS (SELECT FROM shop.note n WHERE n.t_id = o.id)')"
 breaks 'a rule without a foreign key' '' \
-    "warn|tidy|foreign key|unless \"noted\" looks into shop.note, which no foreign key ties to shop.t|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid." \
+    "$(untied 'unless "noted"' shop.note shop.t)" \
+    'ALTER TABLE shop.note ADD FOREIGN KEY (t_id) REFERENCES shop.t'
+define "unpaid => \$\$state = 'open' AND NOT EXISTS
+    (SELECT FROM shop.note n WHERE n.t_id = o.id)\$\$, since => 'at',
+    after => '1 hour'"
+breaks 'unpaid that looks into a table without a foreign key' \
+    'ALTER TABLE shop.note DROP CONSTRAINT note_t_id_fkey' \
+    "$(untied 'unpaid' shop.note shop.t)" \
     'ALTER TABLE shop.note ADD FOREIGN KEY (t_id) REFERENCES shop.t'
 breaks 'the foreign key of payments dropped' \
     'ALTER TABLE shop.payment DROP CONSTRAINT payment_order_id_fkey' \
-    "warn|cancel_unpaid|foreign key|paid looks into shop.payment, which no foreign key ties to shop.orders|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid.
-warn|cancel_unpaid|foreign key|unless \"payment received\" looks into shop.payment, which no foreign key ties to shop.orders|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid." \
+    "$(untied paid shop.payment shop.orders cancel_unpaid)
+$(untied 'unless "payment received"' shop.payment shop.orders cancel_unpaid)" \
     'ALTER TABLE shop.payment ADD FOREIGN KEY (order_id) REFERENCES shop.orders'
 define_as_before
 change 'DROP TABLE shop.note'
