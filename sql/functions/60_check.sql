@@ -412,6 +412,32 @@ END $$;
 COMMENT ON FUNCTION order_sweep.check_types IS
     'have table, key and clock the types that the functions were made for';
 
+CREATE OR REPLACE FUNCTION order_sweep.relations(orders regclass)
+RETURNS regclass[] LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH RECURSIVE r(relation) AS (
+        SELECT orders::oid
+        UNION
+        SELECT n.relation FROM r, LATERAL (
+            SELECT h.inhrelid AS relation FROM pg_inherits h
+             WHERE h.inhparent = r.relation
+            UNION ALL
+            -- what the query of a view depends on
+            SELECT c.oid
+              FROM pg_rewrite v
+              JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass
+                              AND d.objid = v.oid
+                              AND d.refclassid = 'pg_class'::regclass
+              JOIN pg_class c ON c.oid = d.refobjid AND c.relkind IN ('r', 'p', 'v')
+             WHERE v.ev_class = r.relation AND v.ev_type = '1') n
+    )
+    SELECT array_agg(r.relation::regclass) FROM r
+$$;
+COMMENT ON FUNCTION order_sweep.relations IS
+    'the relations that hold the rows of orders: itself, its partitions and, '
+    'of a view, what it reads from (tables that it only looks into, too)';
+
 CREATE OR REPLACE FUNCTION order_sweep.check_table(s order_sweep.sweep)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE plpgsql STABLE
@@ -419,8 +445,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _orders regclass := to_regclass(s.orders);
-    _all regclass[] := ARRAY(SELECT _orders
-                             UNION SELECT t.relid FROM pg_partition_tree(_orders) t);
+    _all regclass[] := order_sweep.relations(_orders);
 BEGIN
     level := 'fail';
     FOR what, mend IN
@@ -459,9 +484,10 @@ BEGIN
            AND (l.lanname <> 'plpgsql'
                 OR p.prosrc ~* '\mreturn\s+(null|old)\M|:?=\s*old\M')
         UNION ALL
-        SELECT format('rule %I of %s acts instead of the update', r.rulename, s.orders)
+        SELECT format('rule %I of %s acts instead of the update', r.rulename,
+                      r.ev_class::regclass)
           FROM pg_rewrite r
-         WHERE r.ev_class = _orders AND r.ev_type = '2' AND r.is_instead
+         WHERE r.ev_class = ANY (_all) AND r.ev_type = '2' AND r.is_instead
     LOOP
         item := 'trigger';
         why := 'What swallows the update, or sets the status back, makes each '
@@ -470,10 +496,12 @@ BEGIN
         RETURN NEXT;
     END LOOP;
     FOR what IN
-        SELECT format('%s is partitioned by %I, which set changes', s.orders, a.attname)
-          FROM pg_partitioned_table p, unnest(p.partattrs::int2[]) n
-          JOIN pg_attribute a ON a.attnum = n AND a.attrelid = _orders
-         WHERE p.partrelid = _orders
+        SELECT format('%s is partitioned by %I, which set changes',
+                      p.partrelid::regclass, a.attname)
+          FROM pg_partitioned_table p
+          JOIN pg_attribute a ON a.attrelid = p.partrelid
+                             AND a.attnum = ANY (p.partattrs::int2[])
+         WHERE p.partrelid = ANY (_all)
            -- c = ..., or (..., c, ...) = ...
            AND s.set ~ format('(^|,)\s*(%s|\([^()=]*\m%1$s\M[^()=]*\))\s*=',
                               quote_ident(a.attname)) LOOP
@@ -495,6 +523,8 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
+DECLARE
+    _orders regclass[] := order_sweep.relations(to_regclass(s.orders));
 BEGIN
     FOR what IN
         SELECT DISTINCT format('%s looks into %s, which no foreign key ties to %s',
@@ -503,17 +533,14 @@ BEGIN
                                           node->>'Relation Name')) AS relation
                   FROM order_sweep.plan_nodes(plan)
                  WHERE node->>'Relation Name' IS NOT NULL) r
-         WHERE r.relation IS NOT NULL
-           AND r.relation <> to_regclass(s.orders)
-           AND NOT EXISTS (SELECT FROM pg_inherits h
-                            WHERE h.inhparent = to_regclass(s.orders)
-                              AND h.inhrelid = r.relation)
+         WHERE r.relation <> ALL (_orders)
            AND NOT EXISTS (SELECT FROM pg_constraint k
                             WHERE k.contype = 'f'
                               -- a table that orders refer to holds no payments
-                              AND (k.conrelid, k.confrelid) IN (
-                                  (r.relation, to_regclass(s.orders)),
-                                  (to_regclass(s.orders), r.relation))) LOOP
+                              AND (k.conrelid = r.relation
+                                   AND k.confrelid = ANY (_orders)
+                                   OR k.confrelid = r.relation
+                                   AND k.conrelid = ANY (_orders))) LOOP
         level := 'warn';
         item := 'foreign key';
         why := 'A payment being inserted there is seen only if its transaction '

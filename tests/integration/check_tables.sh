@@ -136,7 +136,41 @@ clean 'a view, by the index of its table'
 change 'DROP INDEX shop.split_open'
 finds 'a view without' 78 "$(missing seen \
     'Create an index on the clock and the key of the table under the view.')"
-change "SELECT FROM order_sweep.undefine('seen')"
+change "CREATE INDEX split_open ON shop.split (at, id) WHERE state = 'open'"
+clean 'a view, with its index again'
+# What is told of a table is told of the one under a view.
+breaks 'a trigger under a view' "CREATE FUNCTION shop.hook() RETURNS trigger
+    LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+    CREATE TRIGGER hook BEFORE UPDATE ON shop.split2 FOR EACH ROW
+    EXECUTE FUNCTION shop.hook()" \
+    'warn|seen|trigger|trigger hook of shop.split2 may swallow or undo the update|See that it lets the update of set pass.' \
+    'DROP FUNCTION shop.hook CASCADE'
+breaks 'a rule under a view' \
+    'CREATE RULE quiet AS ON UPDATE TO shop.split2 DO INSTEAD NOTHING' \
+    'warn|seen|trigger|rule quiet of shop.split2 acts instead of the update|See that it lets the update of set pass.' \
+    'DROP RULE quiet ON shop.split2'
+change 'CREATE VIEW shop.w AS SELECT * FROM shop.v;
+    CREATE TABLE shop.w_note (v_id int, at timestamptz,
+        FOREIGN KEY (v_id, at) REFERENCES shop.split2 (id, at))'
+change "SELECT FROM order_sweep.define(sweep => 'seen', orders => 'shop.w',
+    key => '{id}', unpaid => \$\$state = 'open'\$\$, since => 'at',
+    after => '1 hour', set => \$\$state = 'closed'\$\$,
+    unless => json_build_object('noted',
+        'EXISTS (SELECT FROM shop.w_note n WHERE n.v_id = o.id)'))"
+clean 'a foreign key to the table under a view of a view'
+change 'ALTER TABLE shop.w_note DROP CONSTRAINT w_note_v_id_at_fkey'
+finds 'no foreign key to it' 1 "warn|seen|foreign key|unless \"noted\" looks into shop.w_note, which no foreign key ties to shop.w|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid."
+change "SELECT FROM order_sweep.define(sweep => 'seen', orders => 'shop.w',
+    key => '{id}', unpaid => \$\$state = 'open'\$\$, since => 'at',
+    after => '1 hour', set => \$\$state = 'closed'\$\$)"
+change 'INSERT INTO shop.split SELECT 1, $$open$$, now() - n * interval $$1 hour$$
+    FROM generate_series(0, 1) n'
+ask 'CREATE UNIQUE INDEX CONCURRENTLY half ON shop.split2 (id)' >/dev/null
+breaks 'an invalid index under a view' 'TRUNCATE shop.split CASCADE' \
+    'fail|seen|invalid index|index shop.half is invalid|REINDEX INDEX CONCURRENTLY shop.half;' \
+    'DROP INDEX shop.half'
+change "SELECT FROM order_sweep.undefine('seen');
+    DROP VIEW shop.w; DROP TABLE shop.w_note"
 
 change "INSERT INTO shop.t VALUES (1, 'x', now()), (2, 'x', now())"
 ask 'CREATE UNIQUE INDEX CONCURRENTLY half ON shop.t (state)' >/dev/null
