@@ -438,6 +438,55 @@ COMMENT ON FUNCTION order_sweep.relations IS
     'the relations that hold the rows of orders: itself, its partitions and, '
     'of a view, what it reads from (tables that it only looks into, too)';
 
+CREATE OR REPLACE FUNCTION order_sweep.as_pattern(name name)
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$ SELECT regexp_replace(quote_ident(name), '\W', '\\\&', 'g') $$;
+COMMENT ON FUNCTION order_sweep.as_pattern IS
+    'a name, as SQL has it, in a regular expression';
+
+CREATE OR REPLACE FUNCTION order_sweep.writes(assignments text, "column" name)
+RETURNS boolean LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+    -- c = ..., or (..., c, ...) = ...
+    SELECT assignments ~* format(
+        '(^|,)\s*(%s|\(([^()=]*,)?\s*%1$s\s*(,[^()=]*)?\))\s*=',
+        order_sweep.as_pattern("column"))
+$$;
+COMMENT ON FUNCTION order_sweep.writes IS 'does a set write this column';
+
+CREATE OR REPLACE FUNCTION order_sweep.may_undo(
+    s order_sweep.sweep, relation regclass, body text)
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+    WITH b(text) AS (
+        SELECT regexp_replace(regexp_replace(body, '/[*].*?[*]/', ' ', 'g'),
+                              '--[^\n]*', ' ', 'g')
+    ), assigns(start) AS (
+        -- Where a statement begins: elsewhere = compares.
+        VALUES ('(^|;|>>|\m(begin|then|else|loop)\M)\s*new')
+    )
+    SELECT b.text ~* '\mreturn\s+(null|old)\M'
+           OR b.text ~* (assigns.start || '\s*:?=\s*old\M')
+           OR EXISTS (
+               SELECT FROM pg_attribute a
+                WHERE a.attrelid = relation AND a.attnum > 0
+                  AND order_sweep.writes(s.set, a.attname)
+                  AND s.unpaid ~* ('(^|\W)' || order_sweep.as_pattern(a.attname)
+                                   || '($|\W)')
+                  AND b.text ~* (assigns.start || '\.'
+                                 || order_sweep.as_pattern(a.attname) || '\s*:?='))
+      FROM b, assigns
+$$;
+COMMENT ON FUNCTION order_sweep.may_undo IS
+    'does the body of a trigger in PL/pgSQL pass over the update, give the old '
+    'row back, or write into a column that set writes and unpaid asks for';
+
 CREATE OR REPLACE FUNCTION order_sweep.check_table(s order_sweep.sweep)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE plpgsql STABLE
@@ -480,9 +529,8 @@ BEGIN
            AND t.tgparentid = 0 AND t.tgenabled <> 'D'
            -- for each row (1), before (2) or instead (64), of an update (16)
            AND t.tgtype & 17 = 17 AND t.tgtype & 66 <> 0
-           -- one that only writes into the new row does neither
            AND (l.lanname <> 'plpgsql'
-                OR p.prosrc ~* '\mreturn\s+(null|old)\M|:?=\s*old\M')
+                OR order_sweep.may_undo(s, t.tgrelid, p.prosrc))
         UNION ALL
         SELECT format('rule %I of %s acts instead of the update', r.rulename,
                       r.ev_class::regclass)
@@ -502,9 +550,7 @@ BEGIN
           JOIN pg_attribute a ON a.attrelid = p.partrelid
                              AND a.attnum = ANY (p.partattrs::int2[])
          WHERE p.partrelid = ANY (_all)
-           -- c = ..., or (..., c, ...) = ...
-           AND s.set ~ format('(^|,)\s*(%s|\([^()=]*\m%1$s\M[^()=]*\))\s*=',
-                              quote_ident(a.attname)) LOOP
+           AND order_sweep.writes(s.set, a.attname) LOOP
         item := 'partition key';
         why := 'Each cancel moves its row to another partition: a delete and an '
                'insert, which a payment in flight through a foreign key meets '

@@ -186,18 +186,28 @@ trigger()
     printf 'warn|tidy|trigger|trigger hook of shop.t may swallow or undo the update|%s' "$pass"
 }
 for body in 'RETURN NULL;' 'RETURN OLD;' 'return  null;' \
-    'NEW.state := OLD.state; RETURN NEW;' 'NEW = OLD; RETURN NEW;'; do
+    'NEW.state := OLD.state; RETURN NEW;' 'NEW = OLD; RETURN NEW;' \
+    "NEW.state := 'open'; RETURN NEW;" \
+    "IF OLD.state = 'open' THEN new.state = 'open'; END IF; RETURN NEW;" \
+    $'RAISE DEBUG \'x\'; -- so\nNEW.state := \'open\'; RETURN NEW;'; do
     breaks "a trigger: $body" "CREATE FUNCTION shop.hook() RETURNS trigger
-        LANGUAGE plpgsql AS 'BEGIN $body END';
+        LANGUAGE plpgsql AS \$hook\$BEGIN $body END\$hook\$;
         CREATE TRIGGER hook BEFORE INSERT OR UPDATE ON shop.t FOR EACH ROW
         EXECUTE FUNCTION shop.hook()" \
-        "$(trigger | sed 's/^$//')" 'DROP FUNCTION shop.hook CASCADE'
+        "$(trigger)" 'DROP FUNCTION shop.hook CASCADE'
 done
 change "CREATE FUNCTION shop.hook() RETURNS trigger LANGUAGE plpgsql
-    AS 'BEGIN NEW.note := now(); RETURN NEW; END'"
+    AS 'BEGIN RETURN NEW; END'"
 change "CREATE TRIGGER hook BEFORE UPDATE ON shop.t FOR EACH ROW
     EXECUTE FUNCTION shop.hook()"
-clean 'a trigger that only writes'
+for body in 'NEW.note := now();' 'NEW.note := OLD.note;' \
+    'IF NEW.state = OLD.state THEN NEW.note := now(); END IF;' \
+    'IF NEW.state = OLD.state AND NEW = OLD THEN NEW.at := OLD.at; END IF;' \
+    $'-- never: RETURN NULL;\n/* NEW := OLD; */'; do
+    change "CREATE OR REPLACE FUNCTION shop.hook() RETURNS trigger
+        LANGUAGE plpgsql AS \$hook\$BEGIN $body RETURN NEW; END\$hook\$"
+    clean "a trigger that does neither: $body"
+done
 change "CREATE OR REPLACE FUNCTION shop.hook() RETURNS trigger LANGUAGE plpgsql
     AS 'BEGIN RETURN NULL; END'"
 finds 'one that swallows' 1 "$(trigger)"
