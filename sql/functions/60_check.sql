@@ -131,6 +131,18 @@ AS $$
 $$;
 COMMENT ON FUNCTION order_sweep.plan_nodes IS 'the nodes of a plan, outermost first';
 
+CREATE OR REPLACE FUNCTION order_sweep.without_alias(fragment text)
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+    -- A name alone is given as the catalog has it.
+    SELECT CASE WHEN bare ~ '^\w+$' THEN lower(bare) ELSE bare END
+      FROM regexp_replace(fragment, '\mo\.', '', 'gi') bare
+$$;
+COMMENT ON FUNCTION order_sweep.without_alias IS
+    'a fragment as it can stand in an index, where the row has no name';
+
 CREATE OR REPLACE FUNCTION order_sweep.clock_is_column(s order_sweep.sweep)
 RETURNS boolean LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -138,8 +150,8 @@ AS $$
     SELECT EXISTS (
         SELECT FROM pg_attribute a
          WHERE a.attrelid = to_regclass(s.orders) AND a.attnum > 0
-           AND coalesce(s.deadline, s.since) IN (
-               quote_ident(a.attname), 'o.' || quote_ident(a.attname)))
+           AND quote_ident(a.attname) = order_sweep.without_alias(
+               coalesce(s.deadline, s.since)))
 $$;
 COMMENT ON FUNCTION order_sweep.clock_is_column IS
     'is the clock a column, and not an expression';
@@ -151,17 +163,15 @@ AS $$
 DECLARE
     _kind "char" := (SELECT c.relkind FROM pg_class c
                       WHERE c.oid = to_regclass(s.orders));
-    _clock text := coalesce(s.deadline, s.since);
+    _clock text := order_sweep.without_alias(coalesce(s.deadline, s.since));
 BEGIN
     IF _kind = 'v' THEN
         RETURN 'Create an index on the clock and the key of the table under '
                'the view.';
     END IF;
-    -- In an index the row has no name; a line break ends a trailing comment.
-    IF order_sweep.clock_is_column(s) THEN
-        _clock := regexp_replace(_clock, '^o\.', '');
-    ELSE
-        _clock := format('(%s%s)', regexp_replace(_clock, '\mo\.', '', 'g'),
+    -- A line break ends a trailing comment.
+    IF NOT order_sweep.clock_is_column(s) THEN
+        _clock := format('(%s%s)', _clock,
                          CASE WHEN _clock ~ '--' THEN E'\n' ELSE '' END);
     END IF;
     RETURN format('CREATE INDEX %sON %s (%s)%s;',
@@ -172,7 +182,7 @@ BEGIN
           WHERE quote_ident(k) <> _clock),
         -- a predicate over other tables cannot stand in an index
         CASE WHEN s.unpaid ~* '(^|[^"])\mselect\M' THEN ''
-             ELSE ' WHERE ' || regexp_replace(s.unpaid, '\mo\.', '', 'g')
+             ELSE ' WHERE ' || order_sweep.without_alias(s.unpaid)
                   || CASE WHEN s.unpaid ~ '--' THEN E'\n' ELSE '' END END);
 END $$;
 COMMENT ON FUNCTION order_sweep.index_for IS
@@ -185,14 +195,21 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _names text;
+    _sorted boolean;
 BEGIN
     item := 'index';
-    SELECT string_agg(DISTINCT node->>'Index Name', ', ') INTO _names
-      FROM order_sweep.plan_nodes(plan)
-     WHERE node->>'Index Cond' ~ '\$1\M';
-    IF _names IS NOT NULL AND NOT EXISTS (
-        SELECT FROM order_sweep.plan_nodes(plan)
-         WHERE node->>'Node Type' = 'Sort') THEN
+    -- A rule's own plan hangs below as a sub-plan: what it sorts is little.
+    WITH RECURSIVE n(node) AS (
+        SELECT plan->0->'Plan'
+        UNION ALL
+        SELECT c.value FROM n, json_array_elements(n.node->'Plans') c
+         WHERE c.value->'Subplan Name' IS NULL
+    )
+    SELECT string_agg(DISTINCT node->>'Index Name', ', ')
+               FILTER (WHERE node->>'Index Cond' ~ '\$1\M'),
+           coalesce(bool_or(node->>'Node Type' = 'Sort'), false)
+      INTO _names, _sorted FROM n;
+    IF _names IS NOT NULL AND NOT _sorted THEN
         level := 'ok';
         what := format('the look for due orders is served by %s', _names);
     ELSE
