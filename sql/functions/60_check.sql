@@ -766,6 +766,23 @@ BEGIN
          WHERE (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
            AND a.pid <> pg_backend_pid() AND now() - a.xact_start > patience
            AND coalesce(a.datname = current_database(), true)
+           -- a VACUUM holds back no other
+           AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum v
+                            WHERE v.pid = a.pid)
+        UNION ALL
+        -- Of sessions of others only this much is shown to everybody.
+        SELECT format('session %s (%s) holds back vacuum for more than 10000 '
+                      'transactions, and role %I cannot see since when',
+                   a.pid, coalesce(nullif(a.application_name, ''),
+                                   quote_ident(a.usename)), current_user),
+               format('GRANT pg_monitor TO %I;', current_user)
+          FROM pg_stat_activity a
+         WHERE greatest(age(a.backend_xmin), age(a.backend_xid)) > 10000
+           AND a.datname = current_database() AND a.usesysid IS NOT NULL
+           AND NOT pg_has_role(a.usesysid, 'USAGE')
+           AND NOT pg_has_role('pg_read_all_stats', 'USAGE')
+           AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum v
+                            WHERE v.pid = a.pid)
         UNION ALL
         SELECT format('prepared transaction %L has held back vacuum for %s',
                    p.gid, date_trunc('second', now() - p.prepared)),
@@ -787,7 +804,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION order_sweep.check_server IS
     'standby, unlogged tables, isolation, and who has held back vacuum for '
-    'longer than patience';
+    'longer than patience, or for long while the caller may not see since when';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_role(role text)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
