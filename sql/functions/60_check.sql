@@ -326,14 +326,17 @@ BEGIN
                min(pg_get_function_identity_arguments(q.oid)) AS arguments,
                min(q.oid::regprocedure::text) AS signature,
                min(q.provolatile::text) AS volatility,
+               -- a strict one does nothing where a parameter is NULL
+               bool_or(q.proisstrict OR l.lanname <> 'plpgsql') AS other,
                min(ARRAY(SELECT c FROM unnest(q.proconfig) c ORDER BY 1)) AS settings,
                bool_or(EXISTS (
                    SELECT FROM aclexplode(coalesce(q.proacl,
                                acldefault('f', q.proowner))) a
                     WHERE a.grantee = 0)) AS open
-          INTO p FROM pg_proc q
+          INTO p FROM pg_proc q JOIN pg_language l ON l.oid = q.prolang
          WHERE q.pronamespace = 'order_sweep'::regnamespace AND q.proname = f.name;
         IF p.n <> 1 OR p.body <> f.body OR NOT p.definer OR p.open
+           OR p.other
            OR p.arguments <> f.arguments
            OR p.volatility <> lower(left(f.options, 1))
            OR p.settings IS DISTINCT FROM f.settings THEN

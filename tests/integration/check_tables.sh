@@ -139,6 +139,22 @@ change "SELECT FROM order_sweep.define(sweep => 'split', orders => 'shop.split',
     after => '1 hour', set => \$\$state = 'closed', at = o.at\$\$)"
 finds 'a partition key that set names' 1 \
     'warn|split|partition key|shop.split is partitioned by at, which set changes|Partition by a column that does not change.'
+# A partition that is partitioned itself.
+change "CREATE TABLE shop.split3 (id int, state text, at timestamptz)
+    PARTITION BY LIST (state);
+    CREATE TABLE shop.split3_rest PARTITION OF shop.split3 DEFAULT"
+change "SELECT FROM order_sweep.define(sweep => 'split', orders => 'shop.split',
+    key => '{id,at}', unpaid => \$\$state = 'open'\$\$, since => 'at',
+    after => '1 hour', set => \$\$state = 'closed'\$\$)"
+change "ALTER TABLE shop.split DETACH PARTITION shop.split1;
+    ALTER TABLE shop.split3 ALTER id SET NOT NULL, ALTER at SET NOT NULL;
+    ALTER TABLE shop.split DROP CONSTRAINT split_pkey;
+    ALTER TABLE shop.split ATTACH PARTITION shop.split3
+    FOR VALUES FROM (MINVALUE) TO ('2020-01-01')"
+finds 'the key of a partition of partitions' 1 \
+    'warn|split|partition key|shop.split3 is partitioned by state, which set changes|Partition by a column that does not change.'
+change 'DROP TABLE shop.split3, shop.split1;
+    ALTER TABLE shop.split ADD PRIMARY KEY (id, at)'
 change "SELECT FROM order_sweep.undefine('split')"
 change "SELECT FROM order_sweep.define(sweep => 'seen', orders => 'shop.v',
     key => '{id}', unpaid => \$\$state = 'open'\$\$, since => 'at',
@@ -253,8 +269,8 @@ define_as_before
 breaks 'policies of a table that a rule looks into' \
     'ALTER TABLE shop.payment ENABLE ROW LEVEL SECURITY;
     ALTER TABLE shop.payment FORCE ROW LEVEL SECURITY' \
-    "fail|cancel_unpaid|privileges|paid: query would be affected by row-level security policy for table \"payment\"|Let the table's owner GRANT it to role $owner.
-fail|cancel_unpaid|privileges|unless \"payment received\": query would be affected by row-level security policy for table \"payment\"|Let the table's owner GRANT it to role $owner." \
+    "fail|cancel_unpaid|row security|paid: query would be affected by row-level security policy for table \"payment\"|Call order_sweep.define with a run_as that the policies do not bind.
+fail|cancel_unpaid|row security|unless \"payment received\": query would be affected by row-level security policy for table \"payment\"|Call order_sweep.define with a run_as that the policies do not bind." \
     'ALTER TABLE shop.payment NO FORCE ROW LEVEL SECURITY;
     ALTER TABLE shop.payment DISABLE ROW LEVEL SECURITY'
 

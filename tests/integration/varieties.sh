@@ -136,6 +136,22 @@ change "SELECT FROM order_sweep.define(sweep => 'clocks', orders => 'shop.clocks
 is 'moment(text)' "$(sweeps clocks shop.clocks)" '1|2 3 4 5'
 is 'no moment is no clock' "$(states clocks)" \
     '[2] keep: no clock, [3] keep: no clock, [4] keep: no clock'
+# The beginning of time is none either, of whatever type.
+change "UPDATE shop.clocks SET placed = '-infinity', expires = '-infinity',
+    local = '-infinity' WHERE id = 4; ALTER TABLE shop.clocks ADD COLUMN day date;
+    UPDATE shop.clocks SET day = '-infinity' WHERE id = 4;
+    UPDATE shop.clocks SET day = '2020-01-01' WHERE id = 1"
+for clock in "since => 'placed'" "since => 'expires', zone => 'UTC'" \
+    "since => 'day', zone => 'UTC'"; do
+    change "SELECT FROM order_sweep.define(sweep => 'clocks',
+        orders => 'shop.clocks', key => '{id}', unpaid => \$\$state = 'open'\$\$,
+        after => '30 min', set => \$\$state = 'closed'\$\$, $clock)"
+    is "-infinity: $clock" "$(states clocks | grep -o '\[4\] [^,]*')" \
+        '[4] keep: no clock'
+    runs 0 explain --sweep=clocks 4
+    is "-infinity: $clock: explain" "$(printf '%s\n' "$out" | tail -n 1)" \
+        '    not swept: no clock'
+done
 change "SELECT FROM order_sweep.undefine('clocks')"
 
 # --- States ------------------------------------------------------------------
