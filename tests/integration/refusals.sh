@@ -97,6 +97,15 @@ done
 refused key '{id,id}' '22023 key: names "id" twice / Name each column once.'
 refused key '{id,NULL}' '22023 key: shop.t has no column "" / Write the names as the catalog has them, without quotes.'
 
+list="22023 key: is no list of columns / Name up to 32 columns, for example '{shop,id}'."
+refused key '{{id},{part}}' "$list"
+refused key "{id$(printf ',id%.0s' $(seq 32))}" "$list"
+for function in pause resume undefine; do
+    is "$function of what is not defined" "$(ask "SELECT order_sweep.$function('none')" |
+        sed -n 's/^ERROR:  //p; s/^HINT:  //p')" '22023: sweep: "none" is not defined
+Defined are: cancel_unpaid.'
+done
+
 # --- Time --------------------------------------------------------------------
 
 for argument in after grace max_age; do

@@ -320,8 +320,8 @@ PGUSER=$superuser checked
 change "SET app.tenant = 1; UPDATE shop.tenants SET state = 'open' WHERE id = 3;
     RESET app.tenant"
 is 'swept before, and another tenant' "$(sweeps tenants shop.tenants)" '1|2 3'
-PGOPTIONS='-c app.tenant=2 -c row_security=on' \
-    is 'whatever the caller sets' "$(sweeps tenants shop.tenants)" '1|2 3'
+is 'whatever the caller sets' "$(PGOPTIONS='-c app.tenant=2 -c row_security=on' \
+    sweeps tenants shop.tenants)" '1|2 3'
 is 'another owner may not take it over' "$(raised "SET ROLE $cron;
     SELECT order_sweep.define($tenants)" -U "$superuser" | head -n 1 |
     cut -c 1-5)" 42501
