@@ -1,6 +1,5 @@
 #include "check.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "fault.h"

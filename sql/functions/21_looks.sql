@@ -5,7 +5,8 @@ CREATE OR REPLACE FUNCTION order_sweep.no_clock(s order_sweep.sweep)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT CASE WHEN s.clock_type LIKE '%int%' THEN format('%s IS NULL', c.clock)
+    SELECT CASE WHEN order_sweep.bound_type(s.clock_type) = 'bigint'
+           THEN format('%s IS NULL', c.clock)
            ELSE format('(%s IS NULL OR %1$s = ''-infinity'')', c.clock) END
       FROM order_sweep.clauses(s) c
 $$;

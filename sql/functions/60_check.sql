@@ -24,8 +24,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     c record;
-    _bound text := CASE WHEN s.clock_type LIKE '%int%' THEN 'bigint'
-                        ELSE s.clock_type END;
+    _bound text := order_sweep.bound_type(s.clock_type);
 BEGIN
     SELECT * INTO c FROM order_sweep.clauses(s);
     RETURN QUERY
