@@ -288,7 +288,7 @@ check_text(struct check *check,
     if (done && fits) {
         done = judge_plan(check, texts, row, &plan, error);
     } else if (done &&
-               strcmp(osw_pg_value(texts, row, ARGUMENT), "look") != 0) {
+               strncmp(osw_pg_value(texts, row, ARGUMENT), "look", 4) != 0) {
         tell_misfit(check, texts, row, &cause);
     } /* a look that does not fit is told by the arguments it is made from */
     osw_pg_answer_clear(&plan);
