@@ -199,6 +199,37 @@ COMMENT ON FUNCTION order_sweep.check_each IS
     'refuse what is not one statement over the key columns $1..; true if it '
     'returns rows';
 
+CREATE OR REPLACE FUNCTION order_sweep.owner_exists(s order_sweep.sweep)
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$ SELECT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = s.owner) $$;
+COMMENT ON FUNCTION order_sweep.owner_exists IS
+    'false once the owner of a definition was dropped, and its functions with it';
+
+CREATE OR REPLACE FUNCTION order_sweep.refused_setting(settings json)
+RETURNS text LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _setting record;
+BEGIN
+    FOR _setting IN SELECT key, value FROM json_each_text(settings) LOOP
+        BEGIN
+            PERFORM set_config(_setting.key, _setting.value, true);
+            -- Raised only to have it set back.
+            RAISE EXCEPTION USING ERRCODE = 'OS000';
+        EXCEPTION
+            WHEN SQLSTATE 'OS000' THEN NULL;
+            WHEN OTHERS THEN
+                RETURN SQLERRM;
+        END;
+    END LOOP;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION order_sweep.refused_setting IS
+    'why the server takes one of these settings for none, or not with its '
+    'value; NULL if it takes all; nothing stays set';
+
 CREATE OR REPLACE FUNCTION order_sweep.open_schemas(path text[], definer name)
 RETURNS TABLE (schema name, grantee text, owns boolean)
 LANGUAGE sql STABLE

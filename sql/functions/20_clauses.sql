@@ -1,6 +1,15 @@
 -- From a definition's row to the clauses that its functions are put together
 -- from.
 
+CREATE OR REPLACE FUNCTION order_sweep.bound_type(clock_type text)
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN clock_type LIKE '%int%' THEN 'bigint' ELSE clock_type END
+$$;
+COMMENT ON FUNCTION order_sweep.bound_type IS
+    'the type of the moment that a clock is compared with; bigint for any integer';
+
 CREATE OR REPLACE FUNCTION order_sweep.clock_bound(
     clock_type text, zone text, unit text, moment text)
 RETURNS text LANGUAGE sql IMMUTABLE
@@ -173,9 +182,8 @@ AS $$
 #variable_conflict use_column
 DECLARE
     _naive boolean := s.zone IS NOT NULL;
-    _is_int boolean := s.clock_type LIKE '%int%';
-    _bound_type text := CASE WHEN s.clock_type LIKE '%int%' THEN 'bigint'
-                             ELSE s.clock_type END;
+    _bound_type text := order_sweep.bound_type(s.clock_type);
+    _is_int boolean := _bound_type = 'bigint';
     _not_before text := 'true';
     _has_key text;
     _rule record;

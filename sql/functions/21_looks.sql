@@ -1,6 +1,18 @@
 -- The functions of a definition that only look.  Each builder returns one
 -- function's text; nothing is created here.
 
+CREATE OR REPLACE FUNCTION order_sweep.no_clock(s order_sweep.sweep)
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN order_sweep.bound_type(s.clock_type) = 'bigint'
+           THEN format('%s IS NULL', c.clock)
+           ELSE format('(%s IS NULL OR %1$s = ''-infinity'')', c.clock) END
+      FROM order_sweep.clauses(s) c
+$$;
+COMMENT ON FUNCTION order_sweep.no_clock IS
+    'SQL for: the clock says that the order is never due';
+
 CREATE OR REPLACE FUNCTION order_sweep.build_due(s order_sweep.sweep)
 RETURNS TABLE (name text, arguments text, returns text, options text,
                body text, remark text)
@@ -39,11 +51,11 @@ DECLARE
     SELECT %s, NULL::timestamptz, NULL::timestamptz, 'keep: no clock'
       FROM %s o
      WHERE %s
-       AND %s IS NULL;
+       AND %s;
 END $body$, order_sweep.until(s, '$1', true), c.declarations, c.settings,
         c.key_json, c.moment, c.moment, c.lead, c.reasons, s.name, c.key_json,
         s.orders, c.unpaid, c.on_time, c.clock, c.key_columns,
-        c.key_json, s.orders, c.unpaid, c.clock);
+        c.key_json, s.orders, c.unpaid, order_sweep.no_clock(s));
     remark := 'every due row with what would happen to it, oldest first, then '
         'those without a clock; parameter: window (a shorter one too: this '
         'only looks)';
@@ -74,11 +86,15 @@ DECLARE
 %s%s    RETURN QUERY
     SELECT EXISTS (SELECT FROM %s o WHERE %s),
            (SELECT %s + %s FROM %s o
-             WHERE %s AND %s > order_sweep_to
+             WHERE %s AND %s > order_sweep_to AND %s < %s
              ORDER BY %s LIMIT 1);
 END $body$, order_sweep.until(s, '$1', false), c.declarations,
         order_sweep.by_index(s), c.settings, s.orders, c.due_now, c.moment, c.lead,
-        s.orders, c.unpaid, c.clock, c.clock);
+        s.orders, c.unpaid, c.clock,
+        -- The far end of what a clock can hold has no deadline: it overflows.
+        c.clock, order_sweep.clock_bound(s.clock_type, s.zone, s.unit,
+                                         'now() + interval ''1000 years'''),
+        c.clock);
     remark := 'is anything to sweep now, and when is the next; parameter: window';
     RETURN NEXT;
 END $$;
@@ -207,7 +223,7 @@ BEGIN
     ELSE
 %s        BEGIN
             SELECT CASE WHEN (%s) IS NOT TRUE THEN 'not swept: not unpaid'
-                        WHEN %s IS NULL THEN 'not swept: no clock'
+                        WHEN %s THEN 'not swept: no clock'
                         WHEN NOT (%s) THEN 'not swept: not due yet'
                         ELSE (%s
                               ELSE 'sweep' END) END
@@ -253,7 +269,7 @@ END $body$, order_sweep.until(s, 'NULL::interval', false), c.declarations,
         c.settings, c.key_json, s.orders, c.key_where,
         (SELECT string_agg('$' || n, ', ' ORDER BY n)
            FROM generate_series(1, cardinality(s.key)) n),
-        _parts, c.unpaid, c.clock,
+        _parts, c.unpaid, order_sweep.no_clock(s),
         c.on_time, c.reasons, s.orders, c.key_where, s.name, s.name, s.name);
     remark := 'why one order was swept, or is not: each part of the definition '
         'with its value, the journal, the last failure, a verdict; '

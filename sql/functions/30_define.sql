@@ -245,9 +245,14 @@ BEGIN
                 'Write the value as a JSON string.');
         END IF;
     END LOOP;
+    IF order_sweep.refused_setting(settings) IS NOT NULL THEN
+        PERFORM order_sweep.refuse('settings',
+            order_sweep.refused_setting(settings),
+            'Write names and values that SET takes, such as app.tenant.');
+    END IF;
 END $$;
 COMMENT ON FUNCTION order_sweep.check_settings IS
-    'refuse settings that are not strings by dotted names';
+    'refuse settings that are not strings by dotted names, or that cannot be set';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_run_as(
     orders regclass, run_as regrole)
@@ -582,6 +587,13 @@ DECLARE
     _n int := 0;
 BEGIN
     FOR s IN SELECT * FROM order_sweep.sweep ORDER BY name LOOP
+        IF NOT order_sweep.owner_exists(s) THEN
+            RAISE WARNING USING
+                MESSAGE = format('%s belongs to role %I, which does not exist',
+                                 s.name, s.owner),
+                HINT = format('SELECT order_sweep.undefine(%L).', s.name);
+            CONTINUE;
+        END IF;
         -- Whom the functions belong to, not what a table says of it.
         SELECT coalesce(max(r.rolname), s.owner) INTO _owner
           FROM pg_proc p JOIN pg_roles r ON r.oid = p.proowner
@@ -608,8 +620,8 @@ BEGIN
     RETURN _n;
 END $$;
 COMMENT ON FUNCTION order_sweep.regenerate IS
-    'generate the functions of every definition anew, each as its owner; '
-    'called by order-sweep migrate';
+    'generate the functions of every definition anew, each as its owner, where '
+    'that role is still there; called by order-sweep migrate';
 
 CREATE OR REPLACE FUNCTION order_sweep.known(sweep text)
 RETURNS integer LANGUAGE plpgsql STABLE

@@ -43,8 +43,9 @@ AS $$
 DECLARE
     _argument text;
 BEGIN
-    -- A value that some fragment cannot take (class 22): which fragment?
-    IF state LIKE '22%' THEN
+    -- A value that some fragment cannot take (class 22), or two where it can
+    -- take one (class 21): which fragment?
+    IF state ~ '^2[12]' THEN
         EXECUTE format('SELECT %s()', order_sweep.own_function(sweep, '_fault'))
            INTO _argument;
     END IF;
@@ -138,7 +139,7 @@ BEGIN
     RETURN QUERY EXECUTE format(
         'SELECT order_key, since, deadline, state FROM %s($1)',
         order_sweep.own_function(sweep, '_due')) USING "window";
-EXCEPTION WHEN data_exception THEN
+EXCEPTION WHEN data_exception OR cardinality_violation THEN
     GET STACKED DIAGNOSTICS
         _state = RETURNED_SQLSTATE, _message = MESSAGE_TEXT;
     RAISE EXCEPTION USING

@@ -9,7 +9,8 @@ DECLARE
     s record;
     _signature text;
 BEGIN
-    FOR s IN SELECT d.path, d.owner FROM order_sweep.sweep d LOOP
+    FOR s IN SELECT d.path, d.owner FROM order_sweep.sweep d
+              WHERE order_sweep.owner_exists(d) LOOP
         PERFORM order_sweep.check_path(s.path, s.owner);
     END LOOP;
     EXECUTE format('GRANT USAGE ON SCHEMA order_sweep TO %s', role);

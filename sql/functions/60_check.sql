@@ -10,8 +10,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     c record;
-    _bound text := CASE WHEN s.clock_type LIKE '%int%' THEN 'bigint'
-                        ELSE s.clock_type END;
+    _bound text := order_sweep.bound_type(s.clock_type);
 BEGIN
     SELECT * INTO c FROM order_sweep.clauses(s);
     RETURN QUERY
@@ -40,24 +39,40 @@ BEGIN
            format(E'SELECT FROM %s o WHERE (%s\n)', s.orders, value)
       FROM json_each_text(s.unless);
 
-    argument := 'look';
+    -- The first is for its plan: what the rules cost would hide which index
+    -- serves it.  The second is all of it.
     parameters := ARRAY[_bound, _bound, 'timestamptz', 'timestamptz'];
     -- Bounds that leave out no partition of orders.
     given := CASE WHEN _bound = 'bigint'
                   THEN '{9223372036854775807,-9223372036854775808'
                   ELSE '{infinity,-infinity' END || ',infinity,-infinity}';
-    statement := format(
-        'SELECT FROM %s o WHERE %s AND %s AND %s ORDER BY %s, %s LIMIT 500',
-        s.orders, c.unpaid, c.on_time, c.young_enough, c.clock, c.key_columns);
-    statement := replace(replace(replace(replace(statement,
-        'order_sweep_to', '$1'), 'order_sweep_from', '$2'),
-        'order_sweep_until', '$3'), 'order_sweep_oldest', '$4');
-    RETURN NEXT;
+    FOR argument, statement IN
+        VALUES ('look', format('%s AND %s AND %s', c.unpaid, c.on_time,
+                               c.young_enough)),
+               ('look, whole', c.due_now)
+    LOOP
+        statement := format('SELECT FROM %s o WHERE %s ORDER BY %s, %s LIMIT 500',
+                            s.orders, statement, c.clock, c.key_columns);
+        statement := replace(replace(replace(replace(statement,
+            'order_sweep_to', '$1'), 'order_sweep_from', '$2'),
+            'order_sweep_until', '$3'), 'order_sweep_oldest', '$4');
+        RETURN NEXT;
+    END LOOP;
 END $$;
 COMMENT ON FUNCTION order_sweep.check_parts IS
     'the statements that a definition lives on, one an argument, and the look '
     'for due orders, whose $1 is the bound that the clock is compared with; '
     'given: the parameters to explain it with';
+
+CREATE OR REPLACE FUNCTION order_sweep.may_look_as(owner text)
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (SELECT FROM pg_roles r
+                    WHERE r.rolname = owner AND pg_has_role(r.oid, 'MEMBER'))
+$$;
+COMMENT ON FUNCTION order_sweep.may_look_as IS
+    'may the caller take on the rights of a definition''s owner';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_texts()
 RETURNS TABLE (sweep text, argument text, path text, role text,
@@ -68,9 +83,7 @@ SET search_path = pg_catalog, pg_temp
 SET standard_conforming_strings = on
 AS $$
     SELECT s.name, p.argument, s.search_path,
-           -- with the rights of the functions' owner, if we may have them
-           coalesce((SELECT s.owner FROM pg_roles r WHERE r.rolname = s.owner
-                        AND pg_has_role(r.oid, 'MEMBER')), current_user),
+           s.owner, -- the role that the functions run as
            -- As in the functions; but of policies that are not wanted
            -- check_table tells once, and not each statement.
            CASE WHEN order_sweep.is_bound(to_regclass(s.orders), s.owner)
@@ -85,7 +98,10 @@ AS $$
                           FROM unnest(p.parameters, p.given)
                                WITH ORDINALITY AS u(t, v, n)), '')
       FROM order_sweep.sweep s, order_sweep.check_parts(s) p
-     WHERE to_regclass(s.orders) IS NOT NULL -- else check_types tells it
+     -- else it is told by check_types, check, check_owner, check_settings_of
+     WHERE to_regclass(s.orders) IS NOT NULL AND order_sweep.owner_exists(s)
+       AND order_sweep.may_look_as(s.owner)
+       AND order_sweep.refused_setting(s.settings) IS NULL
      ORDER BY s.name
 $$;
 COMMENT ON FUNCTION order_sweep.check_texts IS
@@ -108,6 +124,18 @@ AS $$
 $$;
 COMMENT ON FUNCTION order_sweep.plan_nodes IS 'the nodes of a plan, outermost first';
 
+CREATE OR REPLACE FUNCTION order_sweep.without_alias(fragment text)
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+    -- A name alone is given as the catalog has it.
+    SELECT CASE WHEN bare ~ '^\w+$' THEN lower(bare) ELSE bare END
+      FROM regexp_replace(fragment, '\mo\.', '', 'gi') bare
+$$;
+COMMENT ON FUNCTION order_sweep.without_alias IS
+    'a fragment as it can stand in an index, where the row has no name';
+
 CREATE OR REPLACE FUNCTION order_sweep.clock_is_column(s order_sweep.sweep)
 RETURNS boolean LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -115,8 +143,8 @@ AS $$
     SELECT EXISTS (
         SELECT FROM pg_attribute a
          WHERE a.attrelid = to_regclass(s.orders) AND a.attnum > 0
-           AND coalesce(s.deadline, s.since) IN (
-               quote_ident(a.attname), 'o.' || quote_ident(a.attname)))
+           AND quote_ident(a.attname) = order_sweep.without_alias(
+               coalesce(s.deadline, s.since)))
 $$;
 COMMENT ON FUNCTION order_sweep.clock_is_column IS
     'is the clock a column, and not an expression';
@@ -128,17 +156,15 @@ AS $$
 DECLARE
     _kind "char" := (SELECT c.relkind FROM pg_class c
                       WHERE c.oid = to_regclass(s.orders));
-    _clock text := coalesce(s.deadline, s.since);
+    _clock text := order_sweep.without_alias(coalesce(s.deadline, s.since));
 BEGIN
     IF _kind = 'v' THEN
         RETURN 'Create an index on the clock and the key of the table under '
                'the view.';
     END IF;
-    -- In an index the row has no name; a line break ends a trailing comment.
-    IF order_sweep.clock_is_column(s) THEN
-        _clock := regexp_replace(_clock, '^o\.', '');
-    ELSE
-        _clock := format('(%s%s)', regexp_replace(_clock, '\mo\.', '', 'g'),
+    -- A line break ends a trailing comment.
+    IF NOT order_sweep.clock_is_column(s) THEN
+        _clock := format('(%s%s)', _clock,
                          CASE WHEN _clock ~ '--' THEN E'\n' ELSE '' END);
     END IF;
     RETURN format('CREATE INDEX %sON %s (%s)%s;',
@@ -149,7 +175,7 @@ BEGIN
           WHERE quote_ident(k) <> _clock),
         -- a predicate over other tables cannot stand in an index
         CASE WHEN s.unpaid ~* '(^|[^"])\mselect\M' THEN ''
-             ELSE ' WHERE ' || regexp_replace(s.unpaid, '\mo\.', '', 'g')
+             ELSE ' WHERE ' || order_sweep.without_alias(s.unpaid)
                   || CASE WHEN s.unpaid ~ '--' THEN E'\n' ELSE '' END END);
 END $$;
 COMMENT ON FUNCTION order_sweep.index_for IS
@@ -162,14 +188,21 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _names text;
+    _sorted boolean;
 BEGIN
     item := 'index';
-    SELECT string_agg(DISTINCT node->>'Index Name', ', ') INTO _names
-      FROM order_sweep.plan_nodes(plan)
-     WHERE node->>'Index Cond' ~ '\$1\M';
-    IF _names IS NOT NULL AND NOT EXISTS (
-        SELECT FROM order_sweep.plan_nodes(plan)
-         WHERE node->>'Node Type' = 'Sort') THEN
+    -- A rule's own plan hangs below as a sub-plan: what it sorts is little.
+    WITH RECURSIVE n(node) AS (
+        SELECT plan->0->'Plan'
+        UNION ALL
+        SELECT c.value FROM n, json_array_elements(n.node->'Plans') c
+         WHERE c.value->'Subplan Name' IS NULL
+    )
+    SELECT string_agg(DISTINCT node->>'Index Name', ', ')
+               FILTER (WHERE node->>'Index Cond' ~ '\$1\M'),
+           coalesce(bool_or(node->>'Node Type' = 'Sort'), false)
+      INTO _names, _sorted FROM n;
+    IF _names IS NOT NULL AND NOT _sorted THEN
         level := 'ok';
         what := format('the look for due orders is served by %s', _names);
     ELSE
@@ -251,9 +284,11 @@ BEGIN
     SELECT * INTO STRICT s FROM order_sweep.sweep d WHERE d.name = check_plan.sweep;
     IF argument = 'look' THEN
         RETURN QUERY SELECT * FROM order_sweep.check_index(s, plan);
+    ELSIF argument = 'look, whole' THEN
+        RETURN QUERY SELECT * FROM order_sweep.check_look(s);
     ELSIF argument LIKE 'each%' THEN
         RETURN QUERY SELECT * FROM order_sweep.check_inserts(argument, plan);
-    ELSIF argument LIKE 'unless%' OR argument = 'paid' THEN
+    ELSIF argument LIKE 'unless%' OR argument IN ('unpaid', 'paid') THEN
         RETURN QUERY SELECT * FROM order_sweep.check_payments(s, argument, plan);
     END IF;
     IF argument LIKE 'unless%' OR argument IN ('unpaid', 'paid') THEN
@@ -289,14 +324,17 @@ BEGIN
                min(pg_get_function_identity_arguments(q.oid)) AS arguments,
                min(q.oid::regprocedure::text) AS signature,
                min(q.provolatile::text) AS volatility,
+               -- a strict one does nothing where a parameter is NULL
+               bool_or(q.proisstrict OR l.lanname <> 'plpgsql') AS other,
                min(ARRAY(SELECT c FROM unnest(q.proconfig) c ORDER BY 1)) AS settings,
                bool_or(EXISTS (
                    SELECT FROM aclexplode(coalesce(q.proacl,
                                acldefault('f', q.proowner))) a
                     WHERE a.grantee = 0)) AS open
-          INTO p FROM pg_proc q
+          INTO p FROM pg_proc q JOIN pg_language l ON l.oid = q.prolang
          WHERE q.pronamespace = 'order_sweep'::regnamespace AND q.proname = f.name;
         IF p.n <> 1 OR p.body <> f.body OR NOT p.definer OR p.open
+           OR p.other
            OR p.arguments <> f.arguments
            OR p.volatility <> lower(left(f.options, 1))
            OR p.settings IS DISTINCT FROM f.settings THEN
@@ -390,6 +428,81 @@ END $$;
 COMMENT ON FUNCTION order_sweep.check_types IS
     'have table, key and clock the types that the functions were made for';
 
+CREATE OR REPLACE FUNCTION order_sweep.relations(orders regclass)
+RETURNS regclass[] LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    WITH RECURSIVE r(relation) AS (
+        SELECT orders::oid
+        UNION
+        SELECT n.relation FROM r, LATERAL (
+            SELECT h.inhrelid AS relation FROM pg_inherits h
+             WHERE h.inhparent = r.relation
+            UNION ALL
+            -- what the query of a view depends on
+            SELECT c.oid
+              FROM pg_rewrite v
+              JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass
+                              AND d.objid = v.oid
+                              AND d.refclassid = 'pg_class'::regclass
+              JOIN pg_class c ON c.oid = d.refobjid AND c.relkind IN ('r', 'p', 'v')
+             WHERE v.ev_class = r.relation AND v.ev_type = '1') n
+    )
+    SELECT array_agg(r.relation::regclass) FROM r
+$$;
+COMMENT ON FUNCTION order_sweep.relations IS
+    'the relations that hold the rows of orders: itself, its partitions and, '
+    'of a view, what it reads from (tables that it only looks into, too)';
+
+CREATE OR REPLACE FUNCTION order_sweep.as_pattern(name name)
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$ SELECT regexp_replace(quote_ident(name), '\W', '\\\&', 'g') $$;
+COMMENT ON FUNCTION order_sweep.as_pattern IS
+    'a name, as SQL has it, in a regular expression';
+
+CREATE OR REPLACE FUNCTION order_sweep.writes(assignments text, "column" name)
+RETURNS boolean LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+    -- c = ..., or (..., c, ...) = ...
+    SELECT assignments ~* format(
+        '(^|,)\s*(%s|\(([^()=]*,)?\s*%1$s\s*(,[^()=]*)?\))\s*=',
+        order_sweep.as_pattern("column"))
+$$;
+COMMENT ON FUNCTION order_sweep.writes IS 'does a set write this column';
+
+CREATE OR REPLACE FUNCTION order_sweep.may_undo(
+    s order_sweep.sweep, relation regclass, body text)
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+SET standard_conforming_strings = on
+AS $$
+    WITH b(text) AS (
+        SELECT regexp_replace(regexp_replace(body, '/[*].*?[*]/', ' ', 'g'),
+                              '--[^\n]*', ' ', 'g')
+    ), assigns(start) AS (
+        -- Where a statement begins: elsewhere = compares.
+        VALUES ('(^|;|>>|\m(begin|then|else|loop)\M)\s*new')
+    )
+    SELECT b.text ~* '\mreturn\s+(null|old)\M'
+           OR b.text ~* (assigns.start || '\s*:?=\s*old\M')
+           OR EXISTS (
+               SELECT FROM pg_attribute a
+                WHERE a.attrelid = relation AND a.attnum > 0
+                  AND order_sweep.writes(s.set, a.attname)
+                  AND s.unpaid ~* ('(^|\W)' || order_sweep.as_pattern(a.attname)
+                                   || '($|\W)')
+                  AND b.text ~* (assigns.start || '\.'
+                                 || order_sweep.as_pattern(a.attname) || '\s*:?='))
+      FROM b, assigns
+$$;
+COMMENT ON FUNCTION order_sweep.may_undo IS
+    'does the body of a trigger in PL/pgSQL pass over the update, give the old '
+    'row back, or write into a column that set writes and unpaid asks for';
+
 CREATE OR REPLACE FUNCTION order_sweep.check_table(s order_sweep.sweep)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE plpgsql STABLE
@@ -397,8 +510,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
     _orders regclass := to_regclass(s.orders);
-    _all regclass[] := ARRAY(SELECT _orders
-                             UNION SELECT t.relid FROM pg_partition_tree(_orders) t);
+    _all regclass[] := order_sweep.relations(_orders);
 BEGIN
     level := 'fail';
     FOR what, mend IN
@@ -433,13 +545,13 @@ BEGIN
            AND t.tgparentid = 0 AND t.tgenabled <> 'D'
            -- for each row (1), before (2) or instead (64), of an update (16)
            AND t.tgtype & 17 = 17 AND t.tgtype & 66 <> 0
-           -- one that only writes into the new row does neither
            AND (l.lanname <> 'plpgsql'
-                OR p.prosrc ~* '\mreturn\s+(null|old)\M|:?=\s*old\M')
+                OR order_sweep.may_undo(s, t.tgrelid, p.prosrc))
         UNION ALL
-        SELECT format('rule %I of %s acts instead of the update', r.rulename, s.orders)
+        SELECT format('rule %I of %s acts instead of the update', r.rulename,
+                      r.ev_class::regclass)
           FROM pg_rewrite r
-         WHERE r.ev_class = _orders AND r.ev_type = '2' AND r.is_instead
+         WHERE r.ev_class = ANY (_all) AND r.ev_type = '2' AND r.is_instead
     LOOP
         item := 'trigger';
         why := 'What swallows the update, or sets the status back, makes each '
@@ -448,13 +560,13 @@ BEGIN
         RETURN NEXT;
     END LOOP;
     FOR what IN
-        SELECT format('%s is partitioned by %I, which set changes', s.orders, a.attname)
-          FROM pg_partitioned_table p, unnest(p.partattrs::int2[]) n
-          JOIN pg_attribute a ON a.attnum = n AND a.attrelid = _orders
-         WHERE p.partrelid = _orders
-           -- c = ..., or (..., c, ...) = ...
-           AND s.set ~ format('(^|,)\s*(%s|\([^()=]*\m%1$s\M[^()=]*\))\s*=',
-                              quote_ident(a.attname)) LOOP
+        SELECT format('%s is partitioned by %I, which set changes',
+                      p.partrelid::regclass, a.attname)
+          FROM pg_partitioned_table p
+          JOIN pg_attribute a ON a.attrelid = p.partrelid
+                             AND a.attnum = ANY (p.partattrs::int2[])
+         WHERE p.partrelid = ANY (_all)
+           AND order_sweep.writes(s.set, a.attname) LOOP
         item := 'partition key';
         why := 'Each cancel moves its row to another partition: a delete and an '
                'insert, which a payment in flight through a foreign key meets '
@@ -474,6 +586,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
+    _orders regclass[] := order_sweep.relations(to_regclass(s.orders));
     _deferred boolean;
 BEGIN
     FOR what, _deferred IN
@@ -489,21 +602,17 @@ BEGIN
                LATERAL (SELECT EXISTS (SELECT FROM pg_constraint k
                                         WHERE k.contype = 'f' AND k.condeferred
                                           AND k.conrelid = r.relation
-                                          AND k.confrelid = to_regclass(s.orders))
+                                          AND k.confrelid = ANY (_orders))
                        ) d (deferred)
-         WHERE r.relation IS NOT NULL
-           AND r.relation <> to_regclass(s.orders)
-           AND NOT EXISTS (SELECT FROM pg_inherits h
-                            WHERE h.inhparent = to_regclass(s.orders)
-                              AND h.inhrelid = r.relation)
+         WHERE r.relation <> ALL (_orders)
            AND NOT EXISTS (SELECT FROM pg_constraint k
                             WHERE k.contype = 'f'
                               -- a table that orders refer to holds no payments
-                              AND ((k.conrelid, k.confrelid) =
-                                   (to_regclass(s.orders), r.relation)
+                              AND (k.confrelid = r.relation
+                                   AND k.conrelid = ANY (_orders)
                                    OR NOT k.condeferred
-                                   AND (k.conrelid, k.confrelid) =
-                                       (r.relation, to_regclass(s.orders)))) LOOP
+                                   AND k.conrelid = r.relation
+                                   AND k.confrelid = ANY (_orders))) LOOP
         level := 'warn';
         item := 'foreign key';
         why := 'A payment being inserted there is seen only if its transaction '
@@ -553,27 +662,63 @@ COMMENT ON FUNCTION order_sweep.check_hidden IS
     'tables that a rule looks into, where policies may hide rows from it: those '
     'of the orders table are wanted, and row security is one switch for all';
 
-CREATE OR REPLACE FUNCTION order_sweep.check_times(s order_sweep.sweep)
+CREATE OR REPLACE FUNCTION order_sweep.check_window(s order_sweep.sweep)
+RETURNS TABLE (level text, item text, what text, why text, mend text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT 'warn', 'window',
+           format('the window of %s is shorter than cron''s minute', w.length),
+           'An order is late by up to a minute, more than its window.',
+           'Lengthen after, or expect it.'
+      FROM (SELECT s.after + s.grace AS length) w
+     WHERE w.length < interval '1 minute'
+$$;
+COMMENT ON FUNCTION order_sweep.check_window IS
+    'a window shorter than cron''s minute';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_look(s order_sweep.sweep)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    _length interval := coalesce(s.after, '0') + s.grace;
     _oldest interval;
-    _patience interval := greatest(_length, interval '10 minutes');
+    _patience interval := greatest(coalesce(s.after, '0') + s.grace,
+                                   interval '10 minutes');
+    _state text;
 BEGIN
-    level := 'warn';
-    IF s.deadline IS NULL AND _length < interval '1 minute' THEN
-        item := 'window';
-        what := format('the window of %s is shorter than cron''s minute', _length);
-        why := 'An order is late by up to a minute, more than its window.';
-        mend := 'Lengthen after, or expect it.';
-        RETURN NEXT;
+    -- What is told already would fail here too.
+    IF (s.settings IS NULL
+        AND order_sweep.is_bound(to_regclass(s.orders), s.owner))
+       OR EXISTS (SELECT FROM order_sweep.check_functions(s) f
+                   WHERE f.level <> 'ok') THEN
+        RETURN;
     END IF;
-    SELECT now() - min(p.deadline) INTO _oldest
-      FROM order_sweep.preview(s.name, NULL) p WHERE p.state = 'sweep';
-    IF _oldest > _patience THEN
+    BEGIN
+        SELECT p.error_state, p.error_message INTO _state, what
+          FROM order_sweep.probe(s.name, NULL) p;
+        IF _state IS NULL THEN
+            SELECT now() - min(p.deadline) INTO _oldest
+              FROM order_sweep.preview(s.name, NULL) p WHERE p.state = 'sweep';
+        END IF;
+    EXCEPTION WHEN OTHERS THEN
+        _state := SQLSTATE;
+        what := SQLERRM;
+    END;
+    IF _state IS NOT NULL THEN
+        level := 'fail';
+        item := 'look';
+        why := 'The look for due orders fails, for all of them.';
+        mend := CASE
+            WHEN _state LIKE '22%' THEN
+                'Guard a cast in since, unpaid or unless by CASE WHEN ... THEN '
+                '... END, or use order_sweep.moment(text).'
+            ELSE 'See that since, unpaid and unless raise for no order, and '
+                 'take no long time.' END;
+        RETURN NEXT;
+    ELSIF _oldest > _patience THEN
+        level := 'warn';
         item := 'backlog';
         what := format('the oldest order to sweep is overdue for %s',
                        date_trunc('second', _oldest));
@@ -585,19 +730,9 @@ BEGIN
                  'SELECT * FROM order_sweep.run ORDER BY id DESC LIMIT 10;' END;
         RETURN NEXT;
     END IF;
-EXCEPTION WHEN data_exception THEN
-    level := 'fail';
-    item := 'look';
-    what := SQLERRM;
-    why := 'The look for due orders fails, for all of them.';
-    mend := 'Guard a cast in since, unpaid or unless by CASE WHEN ... THEN ... END, '
-            'or use order_sweep.moment(text).';
-    RETURN NEXT;
-WHEN OTHERS THEN
-    RETURN; -- what does not fit any more is told by the statements
 END $$;
-COMMENT ON FUNCTION order_sweep.check_times IS
-    'a window shorter than cron''s minute, an overdue backlog, a look that fails';
+COMMENT ON FUNCTION order_sweep.check_look IS
+    'an overdue backlog, or a look that fails although its statement fits';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_server(patience interval)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
@@ -676,6 +811,23 @@ BEGIN
          WHERE (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
            AND a.pid <> pg_backend_pid() AND now() - a.xact_start > patience
            AND coalesce(a.datname = current_database(), true)
+           -- a VACUUM holds back no other
+           AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum v
+                            WHERE v.pid = a.pid)
+        UNION ALL
+        -- Of sessions of others only this much is shown to everybody.
+        SELECT format('session %s (%s) holds back vacuum for more than 10000 '
+                      'transactions, and role %I cannot see since when',
+                   a.pid, coalesce(nullif(a.application_name, ''),
+                                   quote_ident(a.usename)), current_user),
+               format('GRANT pg_monitor TO %I;', current_user)
+          FROM pg_stat_activity a
+         WHERE greatest(age(a.backend_xmin), age(a.backend_xid)) > 10000
+           AND a.datname = current_database() AND a.usesysid IS NOT NULL
+           AND NOT pg_has_role(a.usesysid, 'USAGE')
+           AND NOT pg_has_role('pg_read_all_stats', 'USAGE')
+           AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum v
+                            WHERE v.pid = a.pid)
         UNION ALL
         SELECT format('prepared transaction %L has held back vacuum for %s',
                    p.gid, date_trunc('second', now() - p.prepared)),
@@ -697,7 +849,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION order_sweep.check_server IS
     'standby, unlogged tables, isolation, and who has held back vacuum for '
-    'longer than patience';
+    'longer than patience, or for long while the caller may not see since when';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_role(role text)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
@@ -757,6 +909,54 @@ END $$;
 COMMENT ON FUNCTION order_sweep.check_role IS
     'the rights that a role lacks for a run, each named';
 
+CREATE OR REPLACE FUNCTION order_sweep.check_owner(s order_sweep.sweep)
+RETURNS TABLE (level text, item text, what text, why text, mend text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT 'fail', 'owner',
+           format('cannot look as role %I: role %I is no member of it', s.owner,
+                  current_user),
+           'Its SQL is looked at with its rights; here it was left out.',
+           format('GRANT %I TO %I;', s.owner, current_user)
+     WHERE NOT order_sweep.may_look_as(s.owner)
+    UNION ALL
+    (SELECT 'fail', 'books', format('role %I has no %s', s.owner, n.right),
+           'The sweep''s functions keep the books with the rights of their owner.',
+           format('SELECT order_sweep.grant_define_to(%L);', quote_ident(s.owner))
+      FROM (SELECT 1 AS n, 'USAGE on schema order_sweep' AS "right",
+                   has_schema_privilege(s.owner, 'order_sweep', 'USAGE') AS held
+            UNION ALL
+            SELECT 2, format('%s on order_sweep.%s', p, t),
+                   has_table_privilege(s.owner, 'order_sweep.' || t, p)
+              FROM (VALUES ('journal', 'SELECT'), ('journal', 'INSERT'),
+                           ('failure', 'SELECT')) v(t, p)
+            UNION ALL
+            SELECT 3, 'EXECUTE on ' || f,
+                   has_function_privilege(s.owner, f, 'EXECUTE')
+              FROM (SELECT 'order_sweep.record_failure(text,jsonb,text,text,'
+                           'boolean)'::regprocedure AS f) v) n
+     WHERE NOT n.held
+     ORDER BY n.n, 3)
+$$;
+COMMENT ON FUNCTION order_sweep.check_owner IS
+    'may the caller look as the owner of a definition, and which rights on the '
+    'books does this one lack';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_settings_of(s order_sweep.sweep)
+RETURNS TABLE (level text, item text, what text, why text, mend text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT 'fail', 'settings', r.said,
+           'Every function of the sweep sets them first, and so fails.',
+           'Call order_sweep.define anew, with names and values that SET takes.'
+      FROM order_sweep.refused_setting(s.settings) AS r(said)
+     WHERE r.said IS NOT NULL
+$$;
+COMMENT ON FUNCTION order_sweep.check_settings_of IS
+    'settings of a definition that the server takes no longer';
+
 CREATE OR REPLACE FUNCTION order_sweep.check_search_path(s order_sweep.sweep)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE sql STABLE
@@ -788,15 +988,28 @@ BEGIN
     RETURN QUERY SELECT c.level, NULL, c.item, c.what, c.why, c.mend
       FROM order_sweep.check_role(role) c;
     FOR s IN SELECT * FROM order_sweep.sweep d ORDER BY d.name LOOP
+        IF NOT order_sweep.owner_exists(s) THEN
+            level := 'fail';
+            sweep := s.name;
+            item := 'owner';
+            what := format('role %I, which it belongs to, does not exist', s.owner);
+            why := 'Its functions went with the role: every run of it fails.';
+            mend := format('SELECT order_sweep.undefine(%L);', s.name);
+            RETURN NEXT;
+            CONTINUE;
+        END IF;
         RETURN QUERY SELECT c.level, s.name, c.item, c.what, c.why, c.mend FROM (
             SELECT * FROM order_sweep.check_functions(s)
+            UNION ALL SELECT * FROM order_sweep.check_owner(s)
+            UNION ALL SELECT * FROM order_sweep.check_settings_of(s)
             UNION ALL SELECT * FROM order_sweep.check_search_path(s)
             UNION ALL SELECT * FROM order_sweep.check_types(s)
             UNION ALL SELECT * FROM order_sweep.check_table(s)
-            UNION ALL SELECT * FROM order_sweep.check_times(s)) c;
+            UNION ALL SELECT * FROM order_sweep.check_window(s)) c;
     END LOOP;
     IF NOT FOUND THEN
         level := 'fail';
+        sweep := NULL;
         item := 'sweep';
         what := 'no sweep is defined';
         why := 'A run has nothing to do, and says so.';

@@ -60,11 +60,16 @@ breaks 'a second function of the name' "CREATE FUNCTION order_sweep.tidy_cancel(
     "fail|tidy|functions|tidy_cancel: $drifted"
 for change in 'SET row_security = on' 'SET search_path = public' \
     'RESET lock_timeout' 'RESET ALL' 'SET enable_seqscan = off' \
-    'SECURITY INVOKER' 'IMMUTABLE'; do
+    'SECURITY INVOKER' 'IMMUTABLE' 'STRICT'; do
     breaks "$change" "ALTER FUNCTION $signature $change" \
         "fail|tidy|functions|tidy_cancel: $drifted"
 done
 breaks 'PUBLIC may execute' "GRANT EXECUTE ON FUNCTION $signature TO PUBLIC" \
+    "fail|tidy|functions|tidy_cancel: $drifted"
+breaks 'another language' "DO \$do\$ BEGIN
+    SET LOCAL check_function_bodies = off;
+    EXECUTE replace(pg_get_functiondef('$signature'::regprocedure),
+        'LANGUAGE plpgsql', 'LANGUAGE sql'); END \$do\$" \
     "fail|tidy|functions|tidy_cancel: $drifted"
 breaks 'other parameters' "DO \$do\$ DECLARE text text := pg_get_functiondef('$signature'::regprocedure);
     BEGIN DROP FUNCTION $signature;
@@ -100,8 +105,7 @@ $(statement cancel_unpaid 'unpaid: column o.order_status does not exist')" \
     CREATE INDEX orders_unpaid ON shop.orders (created, id) WHERE order_status = 1'
 breaks 'the status of another type' \
     "DROP INDEX shop.t_open; ALTER TABLE shop.t ALTER state TYPE int USING 1" \
-    'fail|tidy|look|unpaid: invalid input syntax for type integer: "open"|Guard a cast in since, unpaid or unless by CASE WHEN ... THEN ... END, or use order_sweep.moment(text).'"
-$(statement tidy 'set: invalid input syntax for type integer: "closed"')
+    "$(statement tidy 'set: invalid input syntax for type integer: "closed"')
 $(statement tidy 'unpaid: invalid input syntax for type integer: "open"')" \
     "ALTER TABLE shop.t ALTER state TYPE text;
     CREATE INDEX t_open ON shop.t (at, id) WHERE state = 'open'"

@@ -27,10 +27,24 @@ trap stop_all EXIT
 ORDER_SWEEP_TEST_CONF='max_prepared_transactions = 2' cluster_start ''
 
 new_findings server
-# Sees what others do, as whoever asks who holds back vacuum has to.
-super "GRANT pg_monitor TO $owner"
-
 clean 'a clean server'
+
+# --- Sessions of others ------------------------------------------------------
+
+PGUSER=$superuser hold "SET application_name = 'a report';
+    BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM shop.t" >/dev/null
+pid=$(converse 5 6 'SELECT pg_backend_pid()')
+clean 'a snapshot of another, and not much came after it'
+ask "DO 'BEGIN FOR n IN 1..10000 LOOP
+    BEGIN INSERT INTO shop.t (id) VALUES (n); EXCEPTION WHEN OTHERS THEN NULL; END;
+    END LOOP; END'" >/dev/null
+mend="GRANT pg_monitor TO $owner;"
+finds 'a snapshot of another that is old' 1 "warn||vacuum|session $pid (a report) holds back vacuum for more than 10000 transactions, and role $owner cannot see since when|$mend"
+# From here on he sees them.
+super "$mend"
+clean 'one of less than five minutes'
+let_go COMMIT
+change 'TRUNCATE shop.t'
 
 # --- Isolation ---------------------------------------------------------------
 
@@ -73,6 +87,21 @@ hold "SET application_name = 'a writer'; BEGIN; INSERT INTO shop.t (id) VALUES (
 pid=$(converse 5 6 'SELECT pg_backend_pid()')
 is 'an open transaction' "$(vacuum)" "warn|vacuum|session $pid (a writer) has held back vacuum for ...|SELECT pg_terminate_backend($pid);"
 let_go ROLLBACK
+
+# A VACUUM that takes its time.
+change "CREATE TABLE shop.big AS SELECT n, repeat('x', 1000) FROM
+    generate_series(1, 5000) n; DELETE FROM shop.big"
+hold "SET vacuum_cost_limit = 1; SET vacuum_cost_delay = 100" >/dev/null
+pid=$(converse 5 6 'SELECT pg_backend_pid()')
+printf 'VACUUM shop.big;\n' >&5
+until_true "SELECT EXISTS (SELECT FROM pg_stat_progress_vacuum v
+    JOIN pg_stat_activity a USING (pid)
+    WHERE pid = $pid AND a.backend_xmin IS NOT NULL)"
+is 'a VACUUM at work' "$(vacuum)" ''
+super "SELECT pg_terminate_backend($pid)" >/dev/null
+let_go >/dev/null 2>&1 || :
+until_true "SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = $pid)"
+change 'DROP TABLE shop.big'
 
 psql -X -q -d postgres -U "$superuser" -c 'BEGIN' -c 'SELECT txid_current()' \
     -c "PREPARE TRANSACTION 'other'" >/dev/null

@@ -66,6 +66,8 @@ indexed()
 change 'ALTER TABLE shop.t ADD COLUMN "Placed at" bigint, ADD COLUMN day date'
 indexed 'qualified columns' "unpaid => \$\$o.state = 'open'\$\$,
     since => 'o.at', after => '1 hour'" "$index (at, id)$open"
+indexed 'an alias in capitals' "unpaid => \$\$O.state = 'open'\$\$,
+    since => 'O.At', after => '1 hour'" "$index (at, id)$open"
 indexed 'an expression' "unpaid => \$\$state = 'open'\$\$,
     since => 'coalesce(o.at, o.at)', after => '1 hour'" \
     "$index ((coalesce(at, at)), id)$open" warn
@@ -93,6 +95,17 @@ indexed 'comments' "unpaid => \$\$state = 'open' -- waits\$\$,
 ;" warn
 change 'ALTER TABLE shop.t DROP COLUMN "Placed at", DROP COLUMN day'
 change "CREATE INDEX t_open ON shop.t (at, id) WHERE state = 'open'"
+# What a rule sorts for itself is another matter, and so is its index.
+change "INSERT INTO shop.t VALUES (1, 'closed', now()); ANALYZE shop.t"
+rule="(SELECT l.what FROM shop.log l WHERE l.id = o.id ORDER BY l.at DESC LIMIT 1)"
+define "unpaid => \$\$state = 'open' AND $rule IS DISTINCT FROM 'paid'\$\$,
+    since => 'at', after => '1 hour',
+    unless => json_build_object('logged', \$rule\$$rule = 'paid'\$rule\$)"
+runs 1 check --format=json
+is 'a rule with a sort of its own' "$(read_findings | cut -d '|' -f 1-4)" \
+    'warn|tidy|foreign key|unpaid looks into shop.log, which no foreign key ties to shop.t
+warn|tidy|foreign key|unless "logged" looks into shop.log, which no foreign key ties to shop.t'
+change 'TRUNCATE shop.t'
 define_as_before
 clean 'as before'
 
@@ -128,6 +141,22 @@ change "SELECT FROM order_sweep.define(sweep => 'split', orders => 'shop.split',
     after => '1 hour', set => \$\$state = 'closed', at = o.at\$\$)"
 finds 'a partition key that set names' 1 \
     'warn|split|partition key|shop.split is partitioned by at, which set changes|Partition by a column that does not change.'
+# A partition that is partitioned itself.
+change "CREATE TABLE shop.split3 (id int, state text, at timestamptz)
+    PARTITION BY LIST (state);
+    CREATE TABLE shop.split3_rest PARTITION OF shop.split3 DEFAULT"
+change "SELECT FROM order_sweep.define(sweep => 'split', orders => 'shop.split',
+    key => '{id,at}', unpaid => \$\$state = 'open'\$\$, since => 'at',
+    after => '1 hour', set => \$\$state = 'closed'\$\$)"
+change "ALTER TABLE shop.split DETACH PARTITION shop.split1;
+    ALTER TABLE shop.split3 ALTER id SET NOT NULL, ALTER at SET NOT NULL;
+    ALTER TABLE shop.split DROP CONSTRAINT split_pkey;
+    ALTER TABLE shop.split ATTACH PARTITION shop.split3
+    FOR VALUES FROM (MINVALUE) TO ('2020-01-01')"
+finds 'the key of a partition of partitions' 1 \
+    'warn|split|partition key|shop.split3 is partitioned by state, which set changes|Partition by a column that does not change.'
+change 'DROP TABLE shop.split3, shop.split1;
+    ALTER TABLE shop.split ADD PRIMARY KEY (id, at)'
 change "SELECT FROM order_sweep.undefine('split')"
 change "SELECT FROM order_sweep.define(sweep => 'seen', orders => 'shop.v',
     key => '{id}', unpaid => \$\$state = 'open'\$\$, since => 'at',
@@ -136,7 +165,41 @@ clean 'a view, by the index of its table'
 change 'DROP INDEX shop.split_open'
 finds 'a view without' 78 "$(missing seen \
     'Create an index on the clock and the key of the table under the view.')"
-change "SELECT FROM order_sweep.undefine('seen')"
+change "CREATE INDEX split_open ON shop.split (at, id) WHERE state = 'open'"
+clean 'a view, with its index again'
+# What is told of a table is told of the one under a view.
+breaks 'a trigger under a view' "CREATE FUNCTION shop.hook() RETURNS trigger
+    LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+    CREATE TRIGGER hook BEFORE UPDATE ON shop.split2 FOR EACH ROW
+    EXECUTE FUNCTION shop.hook()" \
+    'warn|seen|trigger|trigger hook of shop.split2 may swallow or undo the update|See that it lets the update of set pass.' \
+    'DROP FUNCTION shop.hook CASCADE'
+breaks 'a rule under a view' \
+    'CREATE RULE quiet AS ON UPDATE TO shop.split2 DO INSTEAD NOTHING' \
+    'warn|seen|trigger|rule quiet of shop.split2 acts instead of the update|See that it lets the update of set pass.' \
+    'DROP RULE quiet ON shop.split2'
+change 'CREATE VIEW shop.w AS SELECT * FROM shop.v;
+    CREATE TABLE shop.w_note (v_id int, at timestamptz,
+        FOREIGN KEY (v_id, at) REFERENCES shop.split2 (id, at))'
+change "SELECT FROM order_sweep.define(sweep => 'seen', orders => 'shop.w',
+    key => '{id}', unpaid => \$\$state = 'open'\$\$, since => 'at',
+    after => '1 hour', set => \$\$state = 'closed'\$\$,
+    unless => json_build_object('noted',
+        'EXISTS (SELECT FROM shop.w_note n WHERE n.v_id = o.id)'))"
+clean 'a foreign key to the table under a view of a view'
+change 'ALTER TABLE shop.w_note DROP CONSTRAINT w_note_v_id_at_fkey'
+finds 'no foreign key to it' 1 "warn|seen|foreign key|unless \"noted\" looks into shop.w_note, which no foreign key ties to shop.w|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid."
+change "SELECT FROM order_sweep.define(sweep => 'seen', orders => 'shop.w',
+    key => '{id}', unpaid => \$\$state = 'open'\$\$, since => 'at',
+    after => '1 hour', set => \$\$state = 'closed'\$\$)"
+change 'INSERT INTO shop.split SELECT 1, $$open$$, now() - n * interval $$1 hour$$
+    FROM generate_series(0, 1) n'
+ask 'CREATE UNIQUE INDEX CONCURRENTLY half ON shop.split2 (id)' >/dev/null
+breaks 'an invalid index under a view' 'TRUNCATE shop.split CASCADE' \
+    'fail|seen|invalid index|index shop.half is invalid|REINDEX INDEX CONCURRENTLY shop.half;' \
+    'DROP INDEX shop.half'
+change "SELECT FROM order_sweep.undefine('seen');
+    DROP VIEW shop.w; DROP TABLE shop.w_note"
 
 change "INSERT INTO shop.t VALUES (1, 'x', now()), (2, 'x', now())"
 ask 'CREATE UNIQUE INDEX CONCURRENTLY half ON shop.t (state)' >/dev/null
@@ -152,18 +215,28 @@ trigger()
     printf 'warn|tidy|trigger|trigger hook of shop.t may swallow or undo the update|%s' "$pass"
 }
 for body in 'RETURN NULL;' 'RETURN OLD;' 'return  null;' \
-    'NEW.state := OLD.state; RETURN NEW;' 'NEW = OLD; RETURN NEW;'; do
+    'NEW.state := OLD.state; RETURN NEW;' 'NEW = OLD; RETURN NEW;' \
+    "NEW.state := 'open'; RETURN NEW;" \
+    "IF OLD.state = 'open' THEN new.state = 'open'; END IF; RETURN NEW;" \
+    $'RAISE DEBUG \'x\'; -- so\nNEW.state := \'open\'; RETURN NEW;'; do
     breaks "a trigger: $body" "CREATE FUNCTION shop.hook() RETURNS trigger
-        LANGUAGE plpgsql AS 'BEGIN $body END';
+        LANGUAGE plpgsql AS \$hook\$BEGIN $body END\$hook\$;
         CREATE TRIGGER hook BEFORE INSERT OR UPDATE ON shop.t FOR EACH ROW
         EXECUTE FUNCTION shop.hook()" \
-        "$(trigger | sed 's/^$//')" 'DROP FUNCTION shop.hook CASCADE'
+        "$(trigger)" 'DROP FUNCTION shop.hook CASCADE'
 done
 change "CREATE FUNCTION shop.hook() RETURNS trigger LANGUAGE plpgsql
-    AS 'BEGIN NEW.note := now(); RETURN NEW; END'"
+    AS 'BEGIN RETURN NEW; END'"
 change "CREATE TRIGGER hook BEFORE UPDATE ON shop.t FOR EACH ROW
     EXECUTE FUNCTION shop.hook()"
-clean 'a trigger that only writes'
+for body in 'NEW.note := now();' 'NEW.note := OLD.note;' \
+    'IF NEW.state = OLD.state THEN NEW.note := now(); END IF;' \
+    'IF NEW.state = OLD.state AND NEW = OLD THEN NEW.at := OLD.at; END IF;' \
+    $'-- never: RETURN NULL;\n/* NEW := OLD; */'; do
+    change "CREATE OR REPLACE FUNCTION shop.hook() RETURNS trigger
+        LANGUAGE plpgsql AS \$hook\$BEGIN $body RETURN NEW; END\$hook\$"
+    clean "a trigger that does neither: $body"
+done
 change "CREATE OR REPLACE FUNCTION shop.hook() RETURNS trigger LANGUAGE plpgsql
     AS 'BEGIN RETURN NULL; END'"
 finds 'one that swallows' 1 "$(trigger)"
@@ -198,8 +271,8 @@ define_as_before
 breaks 'policies of a table that a rule looks into' \
     'ALTER TABLE shop.payment ENABLE ROW LEVEL SECURITY;
     ALTER TABLE shop.payment FORCE ROW LEVEL SECURITY' \
-    "fail|cancel_unpaid|privileges|paid: query would be affected by row-level security policy for table \"payment\"|Let the table's owner GRANT it to role $owner.
-fail|cancel_unpaid|privileges|unless \"payment received\": query would be affected by row-level security policy for table \"payment\"|Let the table's owner GRANT it to role $owner." \
+    "fail|cancel_unpaid|row security|paid: query would be affected by row-level security policy for table \"payment\"|Call order_sweep.define with a run_as that the policies do not bind.
+fail|cancel_unpaid|row security|unless \"payment received\": query would be affected by row-level security policy for table \"payment\"|Call order_sweep.define with a run_as that the policies do not bind." \
     'ALTER TABLE shop.payment NO FORCE ROW LEVEL SECURITY;
     ALTER TABLE shop.payment DISABLE ROW LEVEL SECURITY'
 
@@ -211,6 +284,59 @@ finds 'a table that the owner may not write' 78 "fail|tidy|privileges|each[1]: p
 super "GRANT INSERT ON shop.log TO $owner"
 clean 'a table that he may'
 super "ALTER TABLE shop.log OWNER TO $owner"
+
+# Of the owner on the books.
+super "GRANT $other TO $owner; GRANT USAGE ON SCHEMA shop TO $other;
+    GRANT SELECT, UPDATE ON shop.t TO $other; GRANT INSERT ON shop.log TO $other"
+change "SELECT FROM order_sweep.grant_define_to('$other');
+    SELECT FROM order_sweep.undefine('tidy')"
+define_as_before ", run_as => '$other'"
+clean 'a definition of another role'
+# without RIGHT ON WHAT: the right revoked.
+without()
+{
+    breaks "an owner without $1 on $2" "REVOKE $1 ON ${3:-}$2 FROM $other" \
+        "fail|tidy|books|role $other has no $1 on $2|SELECT order_sweep.grant_define_to('$other');"
+}
+without SELECT order_sweep.journal
+without INSERT order_sweep.journal
+without SELECT order_sweep.failure
+without EXECUTE 'order_sweep.record_failure(text,jsonb,text,text,boolean)' \
+    'FUNCTION '
+super "REVOKE USAGE, CREATE ON SCHEMA order_sweep FROM $other"
+runs 78 check --format=json
+mend="SELECT order_sweep.grant_define_to('$other');"
+is 'an owner without USAGE' "$(read_findings | sed -n 1p)" \
+    "fail|tidy|books|role $other has no USAGE on schema order_sweep|$mend"
+change "$mend"
+clean 'an owner with all'
+super "REVOKE $other FROM $owner"
+mend="GRANT $other TO $owner;"
+# The schema public belongs to him.
+finds 'an owner whom one is no member of' 78 \
+    "fail|tidy|owner|cannot look as role $other: role $owner is no member of it|$mend
+fail|tidy|search path|$owner may create in schema public|REVOKE CREATE ON SCHEMA public FROM $owner;"
+super "$mend"
+clean 'a member again'
+super "DROP OWNED BY $other; ALTER ROLE $other RENAME TO ${other}_gone"
+mend="SELECT order_sweep.undefine('tidy');"
+finds 'an owner that is gone' 78 "fail|tidy|owner|role $other, which it belongs to, does not exist|$mend"
+runs 0 migrate -vv
+is 'an owner that is gone: migrate' "$(printf '%s\n' "$err" | grep -c \
+    "tidy belongs to role $other, which does not exist")" 1
+change "BEGIN; SELECT FROM order_sweep.grant_to('$cron'); ROLLBACK"
+change "$mend"
+clean 'the sweep is gone too'
+super "ALTER ROLE ${other}_gone RENAME TO $other"
+define_as_before
+clean 'the owner again'
+# A module that is loaded later may take what was free.
+change "UPDATE order_sweep.sweep SET settings = '{\"plpgsql.check_asserts\": \"maybe\"}'
+    WHERE name = 'tidy'"
+runs 0 migrate
+finds 'settings that are taken no longer' 78 'fail|tidy|settings|parameter "plpgsql.check_asserts" requires a Boolean value|Call order_sweep.define anew, with names and values that SET takes.'
+define_as_before
+clean 'settings as before'
 
 # Of the role in the crontab.
 functions_of_a_run()
@@ -291,17 +417,30 @@ done
 
 # --- Payments without a foreign key ------------------------------------------
 
+# untied ARGUMENT TABLE ORDERS [SWEEP]: the finding.
+untied()
+{
+    printf "warn|%s|foreign key|%s looks into %s, which no foreign key ties to %s|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid." \
+        "${4:-tidy}" "$1" "$2" "$3"
+}
 change 'CREATE TABLE shop.note (id int PRIMARY KEY, t_id int)'
 define "unpaid => \$\$state = 'open'\$\$, since => 'at', after => '1 hour',
     unless => json_build_object('noted',
         'EXISTS (SELECT FROM shop.note n WHERE n.t_id = o.id)')"
 breaks 'a rule without a foreign key' '' \
-    "warn|tidy|foreign key|unless \"noted\" looks into shop.note, which no foreign key ties to shop.t|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid." \
+    "$(untied 'unless "noted"' shop.note shop.t)" \
+    'ALTER TABLE shop.note ADD FOREIGN KEY (t_id) REFERENCES shop.t'
+define "unpaid => \$\$state = 'open' AND NOT EXISTS
+    (SELECT FROM shop.note n WHERE n.t_id = o.id)\$\$, since => 'at',
+    after => '1 hour'"
+breaks 'unpaid that looks into a table without a foreign key' \
+    'ALTER TABLE shop.note DROP CONSTRAINT note_t_id_fkey' \
+    "$(untied 'unpaid' shop.note shop.t)" \
     'ALTER TABLE shop.note ADD FOREIGN KEY (t_id) REFERENCES shop.t'
 breaks 'the foreign key of payments dropped' \
     'ALTER TABLE shop.payment DROP CONSTRAINT payment_order_id_fkey' \
-    "warn|cancel_unpaid|foreign key|paid looks into shop.payment, which no foreign key ties to shop.orders|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid.
-warn|cancel_unpaid|foreign key|unless \"payment received\" looks into shop.payment, which no foreign key ties to shop.orders|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid." \
+    "$(untied paid shop.payment shop.orders cancel_unpaid)
+$(untied 'unless "payment received"' shop.payment shop.orders cancel_unpaid)" \
     'ALTER TABLE shop.payment ADD FOREIGN KEY (order_id) REFERENCES shop.orders'
 breaks 'the foreign key of payments deferred' \
     'ALTER TABLE shop.payment ALTER CONSTRAINT payment_order_id_fkey
@@ -354,7 +493,44 @@ define "unpaid => \$\$state = 'open'\$\$, since => 'note::timestamptz',
 runs 78 check --format=json
 is 'a look that fails' "$(read_findings | grep '|look|')" 'fail|tidy|look|since: invalid input syntax for type timestamp with time zone: "soon"|Guard a cast in since, unpaid or unless by CASE WHEN ... THEN ... END, or use order_sweep.moment(text).'
 change 'DROP INDEX shop.t_note; TRUNCATE shop.t'
+
+# Whatever else it fails with.
+raises='See that since, unpaid and unless raise for no order, and take no long time.'
+sql -f - <<'SQL'
+CREATE TABLE shop.part (t_id int REFERENCES shop.t, state text);
+INSERT INTO shop.t VALUES (11, 'open', now() - interval '2 hours');
+INSERT INTO shop.part VALUES (11, 'paid'), (11, 'failed');
+CREATE FUNCTION shop.ask(int) RETURNS boolean LANGUAGE plpgsql AS
+    $$BEGIN RETURN EXISTS (SELECT FROM shop.part WHERE t_id = $1 AND NOT failed); END$$;
+SQL
+# looks WHAT RULE SAID: check says so of a rule, and so does a run.
+looks()
+{
+    define "unpaid => \$\$state = 'open'\$\$, since => 'at', after => '1 hour',
+        unless => json_build_object('paid', \$rule\$$2\$rule\$)"
+    finds "$1" 78 "fail|tidy|look|$3|$raises"
+    runs 78 --sweep=tidy
+    is "$1: the run" "${err%%; *}" "order-sweep: tidy: $3"
+}
+looks 'two rows where one is wanted' \
+    "(SELECT p.state FROM shop.part p WHERE p.t_id = o.id) <> 'failed'" \
+    'unless "paid": more than one row returned by a subquery used as an expression'
+looks 'a function of the shop that a migration broke' 'shop.ask(o.id)' \
+    'column "failed" does not exist'
+change "CREATE OR REPLACE FUNCTION shop.ask(int) RETURNS boolean LANGUAGE plpgsql
+    AS 'BEGIN RAISE EXCEPTION \$\$not now\$\$; END'"
+looks 'a function of the shop that raises' 'shop.ask(o.id)' 'not now'
+change 'DROP FUNCTION shop.ask; DROP TABLE shop.part; TRUNCATE shop.t CASCADE'
+# The next deadline is beyond what a timestamptz can hold: no reason to fail.
 define_as_before
+change "INSERT INTO shop.t VALUES (11, 'open', now() - interval '2 hours'),
+    (12, 'open', '294276-12-31 23:50')"
+runs 0 --sweep=tidy
+is 'swept beside a clock at the end of time' \
+    "$(ask 'SELECT order_key FROM order_sweep.journal WHERE sweep = $$tidy$$
+        ORDER BY swept_at DESC LIMIT 1')" '[11]'
+clean 'a clock at the end of time'
+change 'TRUNCATE shop.t, order_sweep.journal'
 
 # --- No definition; the probe ------------------------------------------------
 

@@ -1,14 +1,13 @@
 #!/bin/bash
-# The definition in README, word for word, on a shop such as it speaks of.
+# The definition in README, word for word, on a shop such as it speaks of, and
+# its job of CI.
 set -euo pipefail
 
 # shellcheck source=tests/support/db.sh
 . "$ORDER_SWEEP_SOURCE/tests/support/db.sh"
 trap drop_dbs EXIT
 
-new_db readme
-"$ORDER_SWEEP_BIN" migrate
-sql -f - <<'SQL'
+cat >"$ORDER_SWEEP_TMP/migrations.sql" <<'SQL'
 CREATE SCHEMA shop;
 CREATE TABLE shop.orders (id bigint PRIMARY KEY, status text NOT NULL,
     created_at timestamptz NOT NULL, cancelled_at timestamptz);
@@ -17,6 +16,11 @@ CREATE TABLE shop.order_line (order_id bigint REFERENCES shop.orders,
     sku_id bigint REFERENCES shop.sku, quantity int);
 CREATE TABLE shop.payment (id bigint PRIMARY KEY,
     order_id bigint REFERENCES shop.orders, state text);
+SQL
+new_db readme
+"$ORDER_SWEEP_BIN" migrate
+sql -f "$ORDER_SWEEP_TMP/migrations.sql"
+sql -f - <<'SQL'
 INSERT INTO shop.sku VALUES (1, 10);
 INSERT INTO shop.orders
 SELECT n, CASE n WHEN 4 THEN 'paid' ELSE 'unpaid' END,
@@ -39,3 +43,29 @@ if [ "$got" != "$wanted" ]; then
     echo "README's definition: got $got, wanted $wanted" >&2
     exit 1
 fi
+
+# The job of CI: it fails with a definition that is refused, beside a good one.
+scratch=osw_scratch_$$
+databases="$databases $scratch"
+cd "$ORDER_SWEEP_TMP"
+awk '/^```sh$/ { inside = 1; text = ""; next }
+    /^```/ { if (inside && text ~ /createdb/) printf "%s", text; inside = 0 }
+    inside { text = text $0 "\n" }' "$ORDER_SWEEP_SOURCE/README.md" |
+    sed "s/scratch/$scratch/" >ci.sh
+mkdir bin
+ln -s "$ORDER_SWEEP_BIN" bin/order-sweep
+PATH=$PWD/bin:$PATH
+cp readme.sql order_sweep_definition.sql
+sh ci.sh >ci.out 2>&1 || {
+    cat ci.out
+    exit 1
+}
+dropdb "$scratch"
+echo "SELECT order_sweep.define(sweep => 'late', orders => 'shop.orders',
+    key => '{id}', unpaid => 'no_such_column', since => 'created_at',
+    after => '1 hour', set => 'status = NULL');" >>order_sweep_definition.sql
+if sh ci.sh >ci.out 2>&1; then
+    echo "README's job of CI passes with a definition that is refused" >&2
+    exit 1
+fi
+grep -q 'unpaid: column "no_such_column" does not exist' ci.out

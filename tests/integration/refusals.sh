@@ -97,6 +97,15 @@ done
 refused key '{id,id}' '22023 key: names "id" twice / Name each column once.'
 refused key '{id,NULL}' '22023 key: shop.t has no column "" / Write the names as the catalog has them, without quotes.'
 
+list="22023 key: is no list of columns / Name up to 32 columns, for example '{shop,id}'."
+refused key '{{id},{part}}' "$list"
+refused key "{id$(printf ',id%.0s' $(seq 32))}" "$list"
+for function in pause resume undefine; do
+    is "$function of what is not defined" "$(ask "SELECT order_sweep.$function('none')" |
+        sed -n 's/^ERROR:  //p; s/^HINT:  //p')" '22023: sweep: "none" is not defined
+Defined are: cancel_unpaid.'
+done
+
 # --- Time --------------------------------------------------------------------
 
 for argument in after grace max_age; do
@@ -163,6 +172,9 @@ for value in 1 null true '{"a": 1}'; do
     refused settings "{\"app.x\": $value}" \
         '22023 settings: the value of "app.x" is no string / Write the value as a JSON string.'
 done
+# Of a module of the server's own.
+refused settings '{"app.x": "1", "plpgsql.check_asserts": "maybe"}' '22023 settings: parameter "plpgsql.check_asserts" requires a Boolean value / Write names and values that SET takes, such as app.tenant.'
+is 'settings are not set by that' "$(ask "SELECT current_setting('app.x', true)")" ''
 refused run_as nobody_at_all '42704 role "nobody_at_all" does not exist'
 
 # --- Fragments ---------------------------------------------------------------

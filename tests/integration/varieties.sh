@@ -136,6 +136,22 @@ change "SELECT FROM order_sweep.define(sweep => 'clocks', orders => 'shop.clocks
 is 'moment(text)' "$(sweeps clocks shop.clocks)" '1|2 3 4 5'
 is 'no moment is no clock' "$(states clocks)" \
     '[2] keep: no clock, [3] keep: no clock, [4] keep: no clock'
+# The beginning of time is none either, of whatever type.
+change "UPDATE shop.clocks SET placed = '-infinity', expires = '-infinity',
+    local = '-infinity' WHERE id = 4; ALTER TABLE shop.clocks ADD COLUMN day date;
+    UPDATE shop.clocks SET day = '-infinity' WHERE id = 4;
+    UPDATE shop.clocks SET day = '2020-01-01' WHERE id = 1"
+for clock in "since => 'placed'" "since => 'expires', zone => 'UTC'" \
+    "since => 'day', zone => 'UTC'"; do
+    change "SELECT FROM order_sweep.define(sweep => 'clocks',
+        orders => 'shop.clocks', key => '{id}', unpaid => \$\$state = 'open'\$\$,
+        after => '30 min', set => \$\$state = 'closed'\$\$, $clock)"
+    is "-infinity: $clock" "$(states clocks | grep -o '\[4\] [^,]*')" \
+        '[4] keep: no clock'
+    runs 0 explain --sweep=clocks 4
+    is "-infinity: $clock: explain" "$(printf '%s\n' "$out" | tail -n 1)" \
+        '    not swept: no clock'
+done
 change "SELECT FROM order_sweep.undefine('clocks')"
 # It may stand in an index: what a text means depends on no setting.
 texts="'2020-01-01 10:00', '2020-01-01T10:00:00.5Z', ' 2020-1-1 10:00 utc',
@@ -323,8 +339,8 @@ super "ALTER SCHEMA order_sweep OWNER TO $owner"
 change "SET app.tenant = 1; UPDATE shop.tenants SET state = 'open' WHERE id = 3;
     RESET app.tenant"
 is 'swept before, and another tenant' "$(sweeps tenants shop.tenants)" '1|2 3'
-PGOPTIONS='-c app.tenant=2 -c row_security=on' \
-    is 'whatever the caller sets' "$(sweeps tenants shop.tenants)" '1|2 3'
+is 'whatever the caller sets' "$(PGOPTIONS='-c app.tenant=2 -c row_security=on' \
+    sweeps tenants shop.tenants)" '1|2 3'
 is 'another owner may not take it over' "$(raised "SET ROLE $cron;
     SELECT order_sweep.define($tenants)" -U "$superuser" | head -n 1 |
     cut -c 1-5)" 42501

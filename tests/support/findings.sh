@@ -6,7 +6,8 @@
 #                          $owner; roles $other and $cron have no rights
 #     super SQL            runs it as a superuser
 #     define ARGUMENTS     tidy with other arguments, SQL
-#     define_as_before     tidy as new_findings has it
+#     define_as_before [MORE]
+#                          tidy as new_findings has it, and MORE arguments
 #     finds WHAT CODE WANTED [ARGUMENT...]
 #                          check ends with CODE and finds this, as JSON and as
 #                          text: a line for each finding that is not ok,
@@ -34,7 +35,7 @@ define_as_before()
 {
     define "unpaid => \$\$state = 'open'\$\$, since => 'at', after => '1 hour',
         each => ARRAY[\$\$INSERT INTO shop.log (id, what)
-            VALUES (\$1, 'closed')\$\$]"
+            VALUES (\$1, 'closed')\$\$]${1:-}"
 }
 
 new_findings()
