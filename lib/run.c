@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "clock.h"
+#include "connect.h"
 #include "definition.h"
 #include "explain.h"
 #include "fault.h"
@@ -139,13 +140,13 @@ static bool
 connect_to(struct run *run, bool primary, struct osw_error *error)
 {
     const struct osw_options *options = run->options;
-    const struct osw_pg_target target = {.dbname = options->dbname,
-                                         .host = options->host,
-                                         .port = options->port,
-                                         .user = options->user,
-                                         .primary = primary};
+    const struct osw_connect_target target = {.dbname = options->dbname,
+                                              .host = options->host,
+                                              .port = options->port,
+                                              .user = options->user,
+                                              .primary = primary};
 
-    return osw_pg_connect(&run->pg, &target, error);
+    return osw_pg_connect(&run->pg, &target, run->hard_ms, error);
 }
 
 static bool
