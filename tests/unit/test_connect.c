@@ -91,9 +91,9 @@ put_text(char **at, const char *name, const char *value)
     *at = stpcpy(*at, value) + 1;
 }
 
-/* Accept whoever comes: no password, a primary, ready for a query. */
+/* Accept whoever comes, after a pause: no password, ready for a query. */
 static void
-greet(int listener)
+greet(int listener, bool standby, unsigned pause_ms)
 {
     static const char welcome[] = "R\0\0\0\10\0\0\0\0";
     static const char ready[] = "Z\0\0\0\5I";
@@ -104,7 +104,7 @@ greet(int listener)
     memcpy(at, welcome, sizeof welcome - 1);
     at += sizeof welcome - 1;
     put_text(&at, "server_version", "15.0");
-    put_text(&at, "in_hot_standby", "off");
+    put_text(&at, "in_hot_standby", standby ? "on" : "off");
     put_text(&at, "default_transaction_read_only", "off");
     memcpy(at, ready, sizeof ready - 1);
     at += sizeof ready - 1;
@@ -112,10 +112,31 @@ greet(int listener)
         int fd = accept(listener, NULL, NULL);
 
         if (fd >= 0 && read(fd, in, sizeof in) > 0) {
+            (void)usleep(pause_ms * 1000);
             (void)!write(fd, out, (size_t)(at - out));
         }
         (void)close(fd);
     }
+}
+
+/* A process that greets; to be ended with stop_greeter. */
+static pid_t
+start_greeter(const struct listener *listener, bool standby, unsigned pause_ms)
+{
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        greet(listener->fd, standby, pause_ms);
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+static void
+stop_greeter(pid_t pid)
+{
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
 }
 
 /* On the three addresses, one port; false if it was not free on all. */
@@ -158,11 +179,7 @@ open_listeners(void **state)
     for (int i = 2; i < SILENT; i++) {
         assert_true(listen_on(&silent[i], "127.0.0.1", 0));
     }
-    greeter = fork();
-    if (greeter == 0) {
-        greet(greeting.fd);
-    }
-    assert_true(greeter > 0);
+    greeter = start_greeter(&greeting, false, 0);
     return 0;
 }
 
@@ -170,8 +187,7 @@ static int
 close_listeners(void **state)
 {
     (void)state;
-    (void)kill(greeter, SIGKILL);
-    (void)waitpid(greeter, NULL, 0);
+    stop_greeter(greeter);
     for (int i = 0; i < SILENT; i++) {
         (void)close(silent[i].fd);
     }
@@ -329,6 +345,24 @@ each_address_of_a_name_has_a_share(void **state)
     assert_connected(conn, greeting.port);
     assert_int_equal(count_callers(&silent[0]), 1);
     assert_int_equal(count_callers(&silent[1]), 1);
+}
+
+/* Each takes most of its share; the first turns out to be a standby. */
+static void
+a_slow_host_does_not_eat_the_share_of_the_next(void **state)
+{
+    pid_t standby = start_greeter(&silent[2], true, 1500);
+    pid_t primary = start_greeter(&silent[3], false, 1850);
+    PGconn *conn = NULL;
+
+    (void)state;
+    conn = connect_to(6000,
+                      "host=127.0.0.1,127.0.0.1 port=%s,%s",
+                      silent[2].port,
+                      silent[3].port);
+    stop_greeter(standby);
+    stop_greeter(primary);
+    assert_connected(conn, silent[3].port);
 }
 
 static void
@@ -521,6 +555,8 @@ main(void)
         cmocka_unit_test_setup(of_a_long_list_everyone_has_a_share,
                                forget_callers),
         cmocka_unit_test_setup(each_address_of_a_name_has_a_share,
+                               forget_callers),
+        cmocka_unit_test_setup(a_slow_host_does_not_eat_the_share_of_the_next,
                                forget_callers),
         cmocka_unit_test_setup(hosts_may_be_given_as_addresses, forget_callers),
         cmocka_unit_test_setup(hosts_may_stand_in_the_environment,
