@@ -22,9 +22,6 @@
 #include "stream.h"
 #include "sweep.h"
 
-/* Orders in flight: enough to hide the round trip, few enough to stop soon. */
-#define DEPTH 64
-
 /* How long after the hard limit answers are still waited for. */
 #define DRAIN_MS 2000
 
@@ -437,7 +434,7 @@ sweep_orders(struct run *run,
     const struct osw_sweep_config config = {
         .name = sweep->name,
         .batch_size = run->options->batch_size,
-        .depth = DEPTH,
+        .depth = OSW_SWEEP_DEPTH,
         .max_orders = run->orders_left,
         .soft_deadline_ms = soft_ms,
         .hard_deadline_ms = run->hard_ms,
