@@ -20,6 +20,7 @@
 #include "log.h"
 
 #define OLDEST_SERVER 140000
+#define HURRY_MS      2000
 
 struct osw_pg {
     PGconn *conn;
@@ -374,6 +375,16 @@ osw_pg_wait(struct osw_pg *pg,
     }
 }
 
+/* A second signal is like the hard limit: nobody waits long any more. */
+static int64_t
+hurry(int64_t deadline_ms)
+{
+    int64_t soon_ms = osw_clock_now_ms() + HURRY_MS;
+
+    return osw_interrupt_count() >= 2 && soon_ms < deadline_ms ? soon_ms
+                                                               : deadline_ms;
+}
+
 static bool
 wait_for_query(struct osw_pg *pg,
                int64_t deadline_ms,
@@ -383,6 +394,7 @@ wait_for_query(struct osw_pg *pg,
     enum osw_pg_event event = OSW_PG_INTERRUPTED;
 
     while (event == OSW_PG_INTERRUPTED) {
+        deadline_ms = hurry(deadline_ms);
         event = osw_pg_wait(pg, deadline_ms, answer);
     }
     switch (event) {

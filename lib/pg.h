@@ -112,7 +112,8 @@ enum osw_pg_event osw_pg_wait(struct osw_pg *pg,
                               struct osw_pg_answer *answer);
 
 /*
- * Queue, sync and wait: one statement, one answer, whatever signals come.
+ * Queue, sync and wait: one statement, one answer, whatever signals come; but
+ * after the second one it has 2 s at most.
  * Refused while another segment is in flight.  An error of the server, a lost
  * connection and a passed deadline are all returned as false with the error
  * filled; *answer is then empty.  A true answer has exactly the given number
