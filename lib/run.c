@@ -541,18 +541,26 @@ share_of_time(const struct run *run, int from)
     return sharing > 1 ? now + (run->soft_ms - now) / sharing : run->soft_ms;
 }
 
-/* No turn for this one: a signal has come, or time or orders are used up. */
+/*
+ * No turn for this one: a signal has come, or time or orders are used up.  One
+ * that had a turn before has its report.
+ */
 static enum turn
-pass_over(struct run *run, const struct osw_probe_sweep *sweep)
+pass_over(struct run *run, const struct osw_probe_sweep *sweep, bool again)
 {
-    if (osw_interrupt_count() == 0) {
-        report_idle(run, sweep, "no turn", OSW_EXIT_OK);
-        return TURN_OVER;
+    bool stopped = osw_interrupt_count() > 0;
+    enum osw_exit exit = stopped ? OSW_EXIT_TEMPORARY : OSW_EXIT_OK;
+
+    if (stopped) {
+        osw_log(OSW_LOG_ERROR,
+                "%s: stopped by a signal before %s",
+                sweep->name,
+                again ? "its next turn" : "it began");
+        note(run, exit);
     }
-    osw_log(
-        OSW_LOG_ERROR, "%s: stopped by a signal before it began", sweep->name);
-    note(run, OSW_EXIT_TEMPORARY);
-    report_idle(run, sweep, "signal", OSW_EXIT_TEMPORARY);
+    if (!again) {
+        report_idle(run, sweep, stopped ? "signal" : "no turn", exit);
+    }
     return TURN_OVER;
 }
 
@@ -561,6 +569,7 @@ static void
 sweep_all(struct run *run, int due)
 {
     enum turn turn = TURN_OVER;
+    bool again = false;
 
     while (due > 0) {
         for (int i = 0; i < run->probe.count; i++) {
@@ -570,7 +579,7 @@ sweep_all(struct run *run, int due)
                 continue;
             }
             turn = may_go_on(run) ? take_turn(run, sweep, share_of_time(run, i))
-                                  : pass_over(run, sweep);
+                                  : pass_over(run, sweep, again);
             if (turn == TURN_LOST) {
                 return;
             }
@@ -579,6 +588,7 @@ sweep_all(struct run *run, int due)
                 due--;
             }
         }
+        again = true;
     }
 }
 
