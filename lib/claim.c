@@ -13,7 +13,7 @@
 void
 osw_claim_open(struct osw_claim *claim,
                struct osw_session *working,
-               const struct osw_pg_target *target,
+               const struct osw_connect_target *target,
                const struct osw_session_limits *limits)
 {
     memset(claim, 0, sizeof(*claim));
@@ -56,12 +56,12 @@ go_without(struct osw_claim *claim, const char *sweep, const char *why)
 }
 
 static bool
-open_side(struct osw_claim *claim, struct osw_error *error)
+open_side(struct osw_claim *claim, int64_t deadline_ms, struct osw_error *error)
 {
     if (claim->side != NULL) {
         return true;
     }
-    if (!osw_pg_connect(&claim->side, claim->target, error)) {
+    if (!osw_pg_connect(&claim->side, claim->target, deadline_ms, error)) {
         return false;
     }
     osw_session_begin(&claim->side_session, claim->side, claim->limits);
@@ -82,7 +82,7 @@ take_aside(struct osw_claim *claim,
     if (claim->without) {
         return OSW_CLAIM_WITHOUT;
     }
-    if (!open_side(claim, error)) {
+    if (!open_side(claim, deadline_ms, error)) {
         return go_without(claim, sweep, error->message);
     }
     lock = lock_of(claim);

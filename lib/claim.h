@@ -12,12 +12,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "connect.h"
 #include "pg.h"
 #include "session.h"
 
 struct osw_claim {
     struct osw_session *working; /* settled */
-    const struct osw_pg_target *target;
+    const struct osw_connect_target *target;
     const struct osw_session_limits *limits;
     struct osw_pg *side; /* NULL: none needed yet */
     struct osw_session side_session;
@@ -34,7 +35,7 @@ enum osw_claim_result {
 /* What is given must outlive the claim, which is to be closed. */
 void osw_claim_open(struct osw_claim *claim,
                     struct osw_session *working,
-                    const struct osw_pg_target *target,
+                    const struct osw_connect_target *target,
                     const struct osw_session_limits *limits);
 
 enum osw_claim_result osw_claim_take(struct osw_claim *claim,

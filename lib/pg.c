@@ -15,12 +15,12 @@
 #include <bsd/string.h>
 
 #include "clock.h"
+#include "connect.h"
 #include "interrupt.h"
 #include "log.h"
 
-#define OLDEST_SERVER   140000
-#define CONNECT_TOTAL_S 10
-#define CONNECT_HOST_S  5
+#define OLDEST_SERVER 140000
+#define HURRY_MS      2000
 
 struct osw_pg {
     PGconn *conn;
@@ -91,87 +91,6 @@ log_notice(void *unused, const PGresult *result)
     }
 }
 
-/* The time for one host, so that all of the list fit into the whole. */
-static int
-seconds_per_host(const char *hosts)
-{
-    int count = 1;
-    int seconds = CONNECT_HOST_S;
-
-    for (; hosts != NULL && *hosts != '\0'; hosts++) {
-        count += *hosts == ',' ? 1 : 0;
-    }
-    if (count * seconds > CONNECT_TOTAL_S) {
-        seconds = CONNECT_TOTAL_S / count;
-    }
-    return seconds < 2 ? 2 : seconds; /* libpq takes 1 as 2 */
-}
-
-/*
- * The hosts that libpq will try, as far as they can be known before it reads
- * a service file.
- */
-static const char *
-hosts_of(const struct osw_pg_target *target, PQconninfoOption *parsed)
-{
-    PQconninfoOption *option = NULL;
-
-    if (target->host != NULL) {
-        return target->host;
-    }
-    for (option = parsed; option != NULL && option->keyword != NULL; option++) {
-        if (strcmp(option->keyword, "host") == 0 && option->val != NULL) {
-            return option->val;
-        }
-    }
-    return getenv("PGHOST");
-}
-
-static bool
-is_conninfo(const char *dbname)
-{
-    return dbname != NULL && (strchr(dbname, '=') != NULL ||
-                              strncmp(dbname, "postgresql://", 13) == 0 ||
-                              strncmp(dbname, "postgres://", 11) == 0);
-}
-
-static PGconn *
-start(const struct osw_pg_target *target,
-      const char *timeout,
-      const char *hosts_dbname)
-{
-    /* Later entries win; those before dbname are defaults for what a
-     * connection string or the environment does not say. */
-    const char *keywords[] = {"fallback_application_name",
-                              "connect_timeout",
-                              "keepalives_idle",
-                              "keepalives_interval",
-                              "keepalives_count",
-                              "tcp_user_timeout",
-                              "dbname",
-                              "host",
-                              "port",
-                              "user",
-                              "target_session_attrs",
-                              "client_encoding",
-                              NULL};
-    const char *values[] = {"order-sweep",
-                            timeout,
-                            "10",
-                            "5",
-                            "3",
-                            "25000",
-                            hosts_dbname,
-                            target->host,
-                            target->port,
-                            target->user,
-                            target->primary ? "read-write" : NULL,
-                            "UTF8",
-                            NULL};
-
-    return PQconnectdbParams(keywords, values, 1);
-}
-
 static bool
 check_server(struct osw_pg *pg, struct osw_error *error)
 {
@@ -195,39 +114,19 @@ check_server(struct osw_pg *pg, struct osw_error *error)
 
 bool
 osw_pg_connect(struct osw_pg **pg,
-               const struct osw_pg_target *target,
+               const struct osw_connect_target *target,
+               int64_t deadline_ms,
                struct osw_error *error)
 {
-    PQconninfoOption *parsed = NULL;
-    char *complaint = NULL;
-    char timeout[16];
     struct osw_pg *opened = NULL;
 
     *pg = NULL;
-    if (is_conninfo(target->dbname)) {
-        parsed = PQconninfoParse(target->dbname, &complaint);
-        if (parsed == NULL) {
-            osw_error_set(error,
-                          OSW_EXIT_USAGE,
-                          "--dbname: %s",
-                          complaint != NULL ? complaint : "out of memory");
-            PQfreemem(complaint);
-            return false;
-        }
-    }
-    (void)snprintf(timeout,
-                   sizeof(timeout),
-                   "%d",
-                   seconds_per_host(hosts_of(target, parsed)));
-    PQconninfoFree(parsed);
-
     opened = calloc(1, sizeof(*opened));
     if (opened == NULL) {
         return osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
     }
-    opened->conn = start(target, timeout, target->dbname);
-    if (PQstatus(opened->conn) != CONNECTION_OK) {
-        (void)lost(opened, error);
+    opened->conn = osw_connect(target, deadline_ms, error);
+    if (opened->conn == NULL) {
         osw_pg_close(opened);
         return false;
     }
@@ -528,6 +427,16 @@ osw_pg_owes(const struct osw_pg *pg)
     return pg->in_flight > 0;
 }
 
+/* A second signal is like the hard limit: nobody waits long any more. */
+static int64_t
+hurry(int64_t deadline_ms)
+{
+    int64_t soon_ms = osw_clock_now_ms() + HURRY_MS;
+
+    return osw_interrupt_count() >= 2 && soon_ms < deadline_ms ? soon_ms
+                                                               : deadline_ms;
+}
+
 bool
 osw_pg_await(struct osw_pg *pg,
              int64_t deadline_ms,
@@ -537,6 +446,7 @@ osw_pg_await(struct osw_pg *pg,
     enum osw_pg_event event = OSW_PG_INTERRUPTED;
 
     while (event == OSW_PG_INTERRUPTED) {
+        deadline_ms = hurry(deadline_ms);
         event = osw_pg_wait(pg, deadline_ms, answer);
     }
     switch (event) {

@@ -1,5 +1,5 @@
 /*
- * pg: the one place that talks to libpq.
+ * pg: the one place that talks to libpq, once it is connected.
  *
  * A connection works in pipeline mode.  Statements are queued, a sync ends a
  * segment, and each segment is one implicit transaction: its answer arrives
@@ -15,17 +15,8 @@
 
 #include "status.h"
 
+struct osw_connect_target;
 struct osw_pg;
-
-/* Where to connect; NULL leaves a part to libpq (PG* variables, services). */
-struct osw_pg_target {
-    const char *dbname; /* may be a whole connection string */
-    const char *host;
-    const char *port;
-    const char *user;
-    bool primary; /* accept only a server that takes writes; else as
-                     PGTARGETSESSIONATTRS says */
-};
 
 /*
  * A statement: its text and, where it is to be prepared once and then
@@ -64,13 +55,13 @@ enum osw_pg_event {
 };
 
 /*
- * Connect and enter pipeline mode.  At most 5 s a host, about 10 s in all.
- * On success *pg is to be closed by the caller; on failure it is NULL and the
- * error has exit code OSW_EXIT_UNAVAILABLE, OSW_EXIT_USAGE for a connection
- * string that is no such thing, or OSW_EXIT_CONFIG for a server too old.
+ * Connect, as osw_connect does, and enter pipeline mode.  On success *pg is to
+ * be closed by the caller; on failure it is NULL and the error is that of
+ * osw_connect, or has exit code OSW_EXIT_CONFIG for a server too old.
  */
 bool osw_pg_connect(struct osw_pg **pg,
-                    const struct osw_pg_target *target,
+                    const struct osw_connect_target *target,
+                    int64_t deadline_ms,
                     struct osw_error *error);
 
 /* Close and free; NULL is allowed.  What is in flight is left to the server. */
@@ -148,7 +139,8 @@ bool osw_pg_await(struct osw_pg *pg,
                   struct osw_error *error);
 
 /*
- * Queue, sync and wait: one statement, one answer, whatever signals come.
+ * Queue, sync and wait: one statement, one answer, whatever signals come; but
+ * after the second one it has 2 s at most.
  * Refused while another segment is in flight.  An error of the server, a lost
  * connection and a passed deadline are all returned as false with the error
  * filled; *answer is then empty.  A true answer has exactly the given number

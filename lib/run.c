@@ -1,12 +1,14 @@
 #include "run.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "claim.h"
 #include "clock.h"
+#include "connect.h"
 #include "definition.h"
 #include "explain.h"
 #include "fault.h"
@@ -22,9 +24,6 @@
 #include "stream.h"
 #include "sweep.h"
 
-/* Orders in flight: enough to hide the round trip, few enough to stop soon. */
-#define DEPTH 64
-
 /* How long after the hard limit answers are still waited for. */
 #define DRAIN_MS 2000
 
@@ -35,7 +34,7 @@ struct run {
     const struct osw_options *options;
     FILE *out;
     enum osw_report_format format;
-    struct osw_pg_target target;
+    struct osw_connect_target target;
     struct osw_pg *pg;
     struct osw_session session;
     struct osw_session_limits limits;
@@ -149,7 +148,7 @@ connect_to(struct run *run, bool primary, struct osw_error *error)
     run->target.port = options->port;
     run->target.user = options->user;
     run->target.primary = primary;
-    if (!osw_pg_connect(&run->pg, &run->target, error)) {
+    if (!osw_pg_connect(&run->pg, &run->target, run->hard_ms, error)) {
         return false;
     }
     osw_session_begin(&run->session, run->pg, &run->limits);
@@ -449,7 +448,7 @@ sweep_orders(struct run *run,
     const struct osw_sweep_config config = {
         .name = sweep->name,
         .batch_size = run->options->batch_size,
-        .depth = DEPTH,
+        .depth = OSW_SWEEP_DEPTH,
         .max_orders = run->orders_left,
         .soft_deadline_ms = soft_ms,
         .hard_deadline_ms = run->hard_ms,
@@ -560,18 +559,26 @@ share_of_time(const struct run *run, int from)
     return sharing > 1 ? now + (run->soft_ms - now) / sharing : run->soft_ms;
 }
 
-/* No turn for this one: a signal has come, or time or orders are used up. */
+/*
+ * No turn for this one: a signal has come, or time or orders are used up.  One
+ * that had a turn before has its report.
+ */
 static enum turn
-pass_over(struct run *run, const struct osw_probe_sweep *sweep)
+pass_over(struct run *run, const struct osw_probe_sweep *sweep, bool again)
 {
-    if (osw_interrupt_count() == 0) {
-        report_idle(run, sweep, "no turn", OSW_EXIT_OK);
-        return TURN_OVER;
+    bool stopped = osw_interrupt_count() > 0;
+    enum osw_exit exit = stopped ? OSW_EXIT_TEMPORARY : OSW_EXIT_OK;
+
+    if (stopped) {
+        osw_log(OSW_LOG_ERROR,
+                "%s: stopped by a signal before %s",
+                sweep->name,
+                again ? "its next turn" : "it began");
+        note(run, exit);
     }
-    osw_log(
-        OSW_LOG_ERROR, "%s: stopped by a signal before it began", sweep->name);
-    note(run, OSW_EXIT_TEMPORARY);
-    report_idle(run, sweep, "signal", OSW_EXIT_TEMPORARY);
+    if (!again) {
+        report_idle(run, sweep, stopped ? "signal" : "no turn", exit);
+    }
     return TURN_OVER;
 }
 
@@ -580,6 +587,7 @@ static void
 sweep_all(struct run *run, int due)
 {
     enum turn turn = TURN_OVER;
+    bool again = false;
 
     while (due > 0) {
         for (int i = 0; i < run->probe.count; i++) {
@@ -589,7 +597,7 @@ sweep_all(struct run *run, int due)
                 continue;
             }
             turn = may_go_on(run) ? take_turn(run, sweep, share_of_time(run, i))
-                                  : pass_over(run, sweep);
+                                  : pass_over(run, sweep, again);
             if (turn == TURN_LOST) {
                 return;
             }
@@ -598,6 +606,7 @@ sweep_all(struct run *run, int due)
                 due--;
             }
         }
+        again = true;
     }
 }
 
@@ -699,22 +708,44 @@ show_all(struct run *run)
     }
 }
 
+/* Look at all sweeps in one transaction, and leave the database. */
+static void
+dry_run(struct run *run)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (open_database(run, false) && look(run) && set_session(run)) {
+        if (osw_preview_begin(run->pg, run->hard_ms, &error)) {
+            show_all(run);
+        } else {
+            osw_fault_classify(&error);
+            fail(run, NULL, &error);
+        }
+    }
+    close_database(run);
+}
+
 enum osw_exit
 osw_run_dry(const struct osw_options *options, int64_t started_ms, FILE *out)
 {
     struct run run;
     struct osw_error error = OSW_ERROR_INIT;
+    char *text = NULL;
+    size_t size = 0;
 
     prepare_answer(&run, options, started_ms, out);
-    if (open_database(&run, false) && look(&run) && set_session(&run)) {
-        if (osw_preview_begin(run.pg, run.hard_ms, &error)) {
-            show_all(&run);
-        } else {
-            osw_fault_classify(&error);
-            fail(&run, NULL, &error);
-        }
+    /* Written when the transaction is over: who reads may stop reading. */
+    run.out = open_memstream(&text, &size);
+    if (run.out != NULL) {
+        dry_run(&run);
     }
-    close_database(&run);
+    if (run.out == NULL || fclose(run.out) != 0) {
+        osw_error_set(&error, OSW_EXIT_INTERNAL, "out of memory");
+        fail(&run, NULL, &error);
+    } else {
+        (void)fwrite(text, 1, size, out); /* main tells a failure */
+    }
+    free(text);
     return run.exit;
 }
 

@@ -267,6 +267,13 @@ interrupts(void *context)
     return osw_interrupt_count();
 }
 
+static int64_t
+now(void *context)
+{
+    (void)context;
+    return osw_clock_now_ms();
+}
+
 const struct osw_sweep_ops osw_stream_ops = {
     .send_batch = send_batch,
     .send_newest = send_newest,
@@ -275,6 +282,7 @@ const struct osw_sweep_ops osw_stream_ops = {
     .wait = wait_for_answer,
     .cancel = cancel,
     .interrupts = interrupts,
+    .now = now,
 };
 
 bool

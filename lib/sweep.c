@@ -5,6 +5,9 @@
 
 #include "log.h"
 
+/* What is in flight is meant to be settled in this time. */
+#define FLIGHT_MS 1000
+
 enum phase {
     WALKING,  /* through the due orders, oldest first */
     DRAINING, /* many failed in a row: send nothing, settle what is out */
@@ -24,13 +27,14 @@ struct sweep {
     void *context;
     struct osw_sweep_result *result;
 
-    struct osw_order_queue waiting;   /* listed, not yet sent */
-    struct osw_order_queue in_flight; /* sent, not yet settled */
-    struct osw_order *cursor;         /* the last order listed */
-    bool looking;                     /* a batch has been asked for */
-    bool exhausted;                   /* the last batch was empty */
-    int64_t booking;                  /* failures sent and not answered */
-    int depth;                        /* in flight at most, at present */
+    struct osw_order_queue waiting;       /* listed, not yet sent */
+    struct osw_order_queue in_flight;     /* sent, not yet settled */
+    struct osw_order *cursor;             /* the last order listed */
+    bool looking;                         /* a batch has been asked for */
+    bool exhausted;                       /* the last batch was empty */
+    int64_t booking;                      /* failures sent and not answered */
+    int64_t answered;                     /* orders settled so far */
+    int64_t answered_ms[OSW_SWEEP_DEPTH]; /* when, the last ones; a ring */
 
     enum phase phase;
     struct held *held; /* oldest first */
@@ -43,6 +47,7 @@ struct sweep {
 
     bool stopping;
     bool cancelled;
+    int64_t drain_ms; /* when cancelled: give up waiting */
     bool mute; /* nothing can be sent any more: wait will tell the loss */
     bool over; /* wait for nothing more */
     int64_t failures_logged;
@@ -91,6 +96,18 @@ anything_out(const struct sweep *s)
     return s->in_flight.length > 0 || s->looking || s->booking > 0 || s->mute;
 }
 
+/* Draining takes as long after a signal as after the hard limit. */
+static int64_t
+drain_deadline(const struct sweep *s)
+{
+    const struct osw_sweep_config *config = s->config;
+    int64_t drain_ms = s->ops->now(s->context) + config->drain_deadline_ms -
+                       config->hard_deadline_ms;
+
+    return drain_ms < config->drain_deadline_ms ? drain_ms
+                                                : config->drain_deadline_ms;
+}
+
 static void
 hard_stop(struct sweep *s, enum osw_sweep_stop reason)
 {
@@ -99,6 +116,7 @@ hard_stop(struct sweep *s, enum osw_sweep_stop reason)
     }
     stop(s, reason, NULL);
     s->cancelled = true;
+    s->drain_ms = drain_deadline(s);
     if (anything_out(s)) {
         s->ops->cancel(s->context);
     }
@@ -237,8 +255,6 @@ order_blocked(struct sweep *s,
               struct osw_order *order,
               const struct osw_error *error)
 {
-    /* Each costs a lock_timeout: few in flight, so that a stop is quick. */
-    s->depth = s->depth > 1 ? s->depth / 2 : 1;
     s->lock_streak++;
     if (s->phase == WALKING && !s->sounded &&
         s->lock_streak >= OSW_SWEEP_STREAK) {
@@ -314,6 +330,7 @@ handle_order(struct sweep *s, const struct osw_sweep_event *event)
     enum osw_outcome outcome = OSW_OUTCOME_UNKNOWN;
     const char *rule = NULL;
 
+    s->answered_ms[s->answered++ % OSW_SWEEP_DEPTH] = s->ops->now(s->context);
     if (event->ok && !osw_outcome_parse(event->text, &outcome, &rule)) {
         answer_is_strange(s, event->text);
     } else if (!event->ok && s->cancelled &&
@@ -326,9 +343,6 @@ handle_order(struct sweep *s, const struct osw_sweep_event *event)
         outcome = outcome_of_error(&event->error);
     }
     s->result->counts[outcome]++;
-    if (s->depth < s->config->depth) {
-        s->depth++;
-    }
 
     if (!event->ok && is_sessions_fault(&event->error)) {
         stop(s, OSW_SWEEP_BROKEN, &event->error);
@@ -483,11 +497,29 @@ may_sweep_more(const struct sweep *s)
                s->config->max_orders;
 }
 
+/*
+ * Room for one more in flight?  No more may be than were answered in the last
+ * second: slow orders are few at a time, so that a stop is quick, and quick
+ * ones soon are as many as the depth allows.
+ */
+static bool
+has_room(const struct sweep *s)
+{
+    int64_t after = s->in_flight.length + 1;
+    int64_t since = s->answered - after;
+
+    if (after == 1) {
+        return true;
+    }
+    return after <= s->config->depth && since >= 0 &&
+           s->ops->now(s->context) - s->answered_ms[since % OSW_SWEEP_DEPTH] <
+               FLIGHT_MS;
+}
+
 static void
 send_orders(struct sweep *s)
 {
-    while (s->waiting.length > 0 && s->in_flight.length < s->depth &&
-           may_sweep_more(s)) {
+    while (s->waiting.length > 0 && has_room(s) && may_sweep_more(s)) {
         struct osw_order *order = osw_order_pop(&s->waiting);
 
         if (!s->ops->send_order(s->context, order)) {
@@ -560,7 +592,7 @@ wait_for_event(struct sweep *s, struct osw_sweep_event *event)
     int64_t deadline = s->config->soft_deadline_ms;
 
     if (s->cancelled) {
-        deadline = s->config->drain_deadline_ms;
+        deadline = s->drain_ms;
     } else if (s->stopping) {
         deadline = s->config->hard_deadline_ms;
     }
@@ -602,11 +634,8 @@ osw_sweep(const struct osw_sweep_config *config,
           void *context,
           struct osw_sweep_result *result)
 {
-    struct sweep s = {.config = config,
-                      .ops = ops,
-                      .context = context,
-                      .result = result,
-                      .depth = config->depth};
+    struct sweep s = {
+        .config = config, .ops = ops, .context = context, .result = result};
     struct osw_sweep_event event;
 
     s.held_end = &s.held;

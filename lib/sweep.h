@@ -25,10 +25,13 @@
 /* Failing orders that get a line of their own in the log, a run. */
 #define OSW_SWEEP_LOGGED 10
 
+/* Orders in flight at most: enough to hide the round trip. */
+#define OSW_SWEEP_DEPTH 64
+
 struct osw_sweep_config {
     const char *name;          /* of the definition, for messages */
     int batch_size;            /* rows a look */
-    int depth;                 /* orders in flight at most */
+    int depth;                 /* in flight at most; 1 to OSW_SWEEP_DEPTH */
     int64_t max_orders;        /* swept at most; 0: no limit */
     int64_t soft_deadline_ms;  /* queue nothing more */
     int64_t hard_deadline_ms;  /* cancel what is in flight */
@@ -96,6 +99,8 @@ struct osw_sweep_ops {
     void (*cancel)(void *context);
     /* How many stop signals have come. */
     int (*interrupts)(void *context);
+    /* The clock that the deadlines are told by. */
+    int64_t (*now)(void *context);
 };
 
 /* The reason as the run row and reports have it, such as "time limit". */

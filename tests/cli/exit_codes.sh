@@ -212,8 +212,8 @@ sql -o /dev/null -c "SELECT order_sweep.undefine('z_later')"
 # The time limit, with a rest.
 place 200 '1 hour'
 slow_orders 0.05
-run 0 --time-limit 4s --hard-limit 1m
-silent
+run 0 --time-limit 4s --hard-limit 1m --format json
+is 'reports of one sweep' 1 "$(wc -l <"$out")"
 value 'time limit t' "SELECT concat_ws(' ', stopped, rest)
     FROM order_sweep.run ORDER BY id DESC LIMIT 1"
 sql -c 'DROP TRIGGER slow ON shop.orders'

@@ -6,7 +6,8 @@
 # The shop
 #     new_shop NAME [ORDERS [GOODS]]  a new database with schema, shop and
 #                                     definition (1000 orders, 50 goods)
-#     slow_orders SECONDS             each order takes so long
+#     slow_orders SECONDS [CONDITION] each order takes so long, or those of
+#                                     which this is true, such as OLD.id > 9
 #     place N AGE [GOODS]             N more orders of one piece, as old as AGE,
 #                                     of these goods (default 1), for new buyers
 #     invariants                      shop and books agree
@@ -21,9 +22,18 @@
 #     finish STATUS [PID]             waits for the end of $pid; then $out and
 #                                     $err are what it wrote
 #
+# The network
+#     proxy_start NAME [COMMAND...]   a proxy.c before the server; its port on
+#                                     127.0.0.1 is ${proxy_port[NAME]}
+#     proxy NAME COMMAND              tells it; what it answers is in $answer
+#     proxy_stop NAME                 ends it, and with it its connections
+#
 # Checks
 #     says TEXT; says_like PATTERN    $err is one line, and which
 #     silent                          $out and $err are empty
+#     truthful                        the journal has what the report in $out,
+#                                     as JSON, tells as swept, and no more than
+#                                     it tells as unknown
 #     is WHAT WANTED ACTUAL           two texts are the same
 #     value WANTED SQL                a query gives this value
 #     dump FILE; unchanged FILE       the whole database; it is the same still
@@ -97,7 +107,7 @@ slow_orders()
 CREATE OR REPLACE FUNCTION shop.be_slow() RETURNS trigger LANGUAGE plpgsql
 AS 'BEGIN PERFORM pg_sleep($1); RETURN NEW; END';
 CREATE TRIGGER slow BEFORE UPDATE ON shop.orders FOR EACH ROW
-EXECUTE FUNCTION shop.be_slow();
+WHEN (${2:-true}) EXECUTE FUNCTION shop.be_slow();
 SQL
 }
 
@@ -176,6 +186,43 @@ finish()
     fi
 }
 
+# --- The network -------------------------------------------------------------
+
+declare -A proxy_port proxy_in proxy_out
+
+proxy_start()
+{
+    local name=$1 pipe=$ORDER_SWEEP_TMP/proxy.$1 in out
+    shift
+    rm -f "$pipe.in" "$pipe.out"
+    mkfifo "$pipe.in" "$pipe.out"
+    "$ORDER_SWEEP_PROXY" "$PGHOST/.s.PGSQL.$PGPORT" "$@" \
+        <"$pipe.in" >"$pipe.out" &
+    # Both ends: so it waits for nobody, and goes on till it is told to end.
+    exec {in}<>"$pipe.in" {out}<"$pipe.out"
+    proxy_in[$name]=$in
+    proxy_out[$name]=$out
+    read -r "proxy_port[$name]" <&"$out"
+}
+
+proxy()
+{
+    echo "$2" >&"${proxy_in[$1]}"
+    read -r answer <&"${proxy_out[$1]}"
+    case $answer in
+    ok*) answer=${answer#ok} ;;
+    *) die "the proxy answers $2 with $answer" ;;
+    esac
+    answer=${answer# }
+}
+
+proxy_stop()
+{
+    local in=${proxy_in[$1]} out=${proxy_out[$1]}
+    proxy "$1" end
+    exec {in}>&- {out}<&-
+}
+
 # --- Checks ------------------------------------------------------------------
 
 is()
@@ -221,6 +268,18 @@ silent()
 value()
 {
     is "$2" "$1" "$(sql -c "$2")"
+}
+
+truthful()
+{
+    is 'the report is true' t "$(sql -v line="$(cat "$out")" <<'SQL'
+SELECT count(j.*) BETWEEN (r->>'swept')::int
+                      AND (r->>'swept')::int + (r->>'unknown')::int
+  FROM (SELECT :'line'::jsonb) AS t(r)
+  LEFT JOIN order_sweep.journal j ON j.run_id = (r->>'run')::bigint
+ GROUP BY r;
+SQL
+)"
 }
 
 dump()

@@ -84,6 +84,8 @@ struct shop {
     int cancels;
     int swept;
     int settled; /* orders answered, own cancels not among them */
+    int64_t answered_ms[ROWS * 2]; /* when, with own cancels */
+    int answered;
     int log_lines;
     char log[LINES][256];
 };
@@ -203,6 +205,19 @@ fake_send_newest(void *context, int limit)
     return look(shop, (struct segment){OSW_SWEEP_EVENT_BATCH, 0, limit, true});
 }
 
+static int
+answered_in_the_last_second(const struct shop *shop)
+{
+    int count = 0;
+
+    while (count < shop->answered &&
+           shop->answered_ms[shop->answered - count - 1] >
+               shop->now_ms - 1000) {
+        count++;
+    }
+    return count;
+}
+
 static bool
 fake_send_order(void *context, const struct osw_order *order)
 {
@@ -215,6 +230,8 @@ fake_send_order(void *context, const struct osw_order *order)
         fail_msg("order %d is sent unlisted or a second time", number);
     }
     assert_in_range(shop->in_flight, 0, shop->config.depth - 1);
+    assert_true(shop->in_flight == 0 ||
+                shop->in_flight < answered_in_the_last_second(shop));
     if (shop->config.max_orders > 0) {
         assert_true(shop->swept + shop->in_flight < shop->config.max_orders);
     }
@@ -309,6 +326,7 @@ answer_order(struct shop *shop, int number, struct osw_sweep_event *event)
     const char *rule = NULL;
 
     shop->in_flight--;
+    shop->answered_ms[shop->answered++] = shop->now_ms;
     if (shop->cancelled_first) {
         raise_error(event, "57014");
         return;
@@ -425,6 +443,14 @@ fake_interrupts(void *context)
     return count;
 }
 
+static int64_t
+fake_now(void *context)
+{
+    const struct shop *shop = context;
+
+    return shop->now_ms;
+}
+
 static const struct osw_sweep_ops fake_ops = {
     .send_batch = fake_send_batch,
     .send_newest = fake_send_newest,
@@ -433,6 +459,7 @@ static const struct osw_sweep_ops fake_ops = {
     .wait = fake_wait,
     .cancel = fake_cancel,
     .interrupts = fake_interrupts,
+    .now = fake_now,
 };
 
 /* --- Scripts and checks -------------------------------------------------- */
@@ -629,15 +656,43 @@ all_due_orders_are_swept_once_and_oldest_first(void **state)
 }
 
 static void
-the_stream_is_filled_to_its_depth(void **state)
+the_stream_widens_with_each_answer_up_to_its_depth(void **state)
 {
     struct shop *shop = open_shop(300);
 
     (void)state;
     shop->config.depth = 7;
     sweep(shop);
+    assert_int_equal(shop->width[0], 1);
+    assert_int_equal(shop->width[1], 1);
+    assert_int_equal(shop->width[3], 2);
+    assert_int_equal(shop->width[100], 7);
     assert_int_equal(shop->widest, 7);
-    assert_int_equal(shop->width[250], 7);
+}
+
+static void
+as_many_are_in_flight_as_were_answered_in_the_last_second(void **state)
+{
+    struct shop *shop = open_shop(600);
+
+    (void)state;
+    script_cost(shop, 200, 300, 200);
+    sweep(shop);
+    assert_int_equal(shop->width[199], 64);
+    assert_in_range(shop->width[280], 4, 5);
+    assert_int_equal(shop->width[599], 64);
+}
+
+static void
+orders_of_more_than_a_second_go_one_by_one(void **state)
+{
+    struct shop *shop = open_shop(10);
+
+    (void)state;
+    script_cost(shop, 0, 10, 1500);
+    sweep(shop);
+    assert_int_equal(shop->widest, 1);
+    assert_counts(shop, "swept 10");
 }
 
 static void
@@ -854,36 +909,6 @@ an_order_found_locked_is_not_booked(void **state)
 }
 
 static void
-locks_narrow_the_stream_and_other_answers_widen_it(void **state)
-{
-    struct shop *shop = open_shop(100);
-
-    (void)state;
-    shop->config.depth = 16;
-    script(shop, 0, 20, "!55P03");
-    sweep(shop);
-    assert_int_equal(shop->width[15], 16);
-    assert_int_equal(shop->width[17], 1);
-    assert_int_equal(shop->width[20], 1);
-    assert_int_equal(shop->width[21], 1);
-    assert_int_equal(shop->width[22], 2);
-    assert_int_equal(shop->width[60], 16);
-    assert_int_equal(shop->widest, 16);
-}
-
-static void
-a_stream_of_one_is_not_narrowed(void **state)
-{
-    struct shop *shop = open_shop(10);
-
-    (void)state;
-    shop->config.depth = 1;
-    script(shop, 0, 5, "!55P03");
-    sweep(shop);
-    assert_counts(shop, "swept 5, locked 5");
-}
-
-static void
 a_booking_that_fails_is_warned_of_and_the_run_goes_on(void **state)
 {
     struct shop *shop = open_shop(10);
@@ -946,9 +971,10 @@ static void
 good_newest_orders_are_swept_right_after_the_suspicion(void **state)
 {
     struct shop *shop = open_shop(610);
-    int before = OSW_SWEEP_STREAK + shop->config.depth - 1;
+    int before = OSW_SWEEP_STREAK + 15; /* sent by then */
 
     (void)state;
+    shop->config.depth = 16;
     shop->config.batch_size = 500;
     script(shop, 0, 600, "!P0001");
     sweep(shop);
@@ -1110,9 +1136,10 @@ static void
 the_walk_goes_on_where_it_was_suspended(void **state)
 {
     struct shop *shop = open_shop(1000);
-    int suspended = OSW_SWEEP_STREAK + shop->config.depth - 1;
+    int suspended = OSW_SWEEP_STREAK + 15;
 
     (void)state;
+    shop->config.depth = 16;
     shop->config.batch_size = 500;
     script(shop, 0, 200, "!P0001");
     sweep(shop);
@@ -1466,6 +1493,41 @@ a_second_signal_cancels_what_runs(void **state)
     assert_int_equal(shop->now_ms, 73);
 }
 
+/* The cancel ends one order, and the next one hangs too. */
+static void
+after_a_second_signal_draining_takes_no_longer_than_after_the_limit(
+    void **state)
+{
+    struct shop *shop = open_shop(300);
+
+    (void)state;
+    shop->config.soft_deadline_ms = 900;
+    shop->config.hard_deadline_ms = 1000;
+    shop->config.drain_deadline_ms = 1030;
+    script_cost(shop, 50, 52, NEVER / 2);
+    shop->signals_ms[0] = 60;
+    shop->signals_ms[1] = 70;
+    sweep(shop);
+    assert_end(shop, OSW_SWEEP_SIGNAL, true);
+    assert_int_equal(shop->now_ms, 100);
+    assert_true(shop->result.counts[OSW_OUTCOME_UNKNOWN] > 0);
+}
+
+static void
+a_hard_stop_that_comes_late_does_not_lengthen_the_draining(void **state)
+{
+    struct shop *shop = open_shop(300);
+
+    (void)state;
+    shop->config.soft_deadline_ms = 60;
+    shop->config.hard_deadline_ms = 50; /* seen at 60 */
+    shop->config.drain_deadline_ms = 80;
+    script_cost(shop, 50, 52, NEVER / 2);
+    sweep(shop);
+    assert_end(shop, OSW_SWEEP_HARD_LIMIT, true);
+    assert_int_equal(shop->now_ms, 80);
+}
+
 static void
 two_signals_after_the_time_limit_end_the_run_as_signals(void **state)
 {
@@ -1817,7 +1879,10 @@ main(void)
         cmocka_unit_test(nothing_due_ends_the_run_after_one_look),
         cmocka_unit_test(one_due_order_is_swept),
         cmocka_unit_test(all_due_orders_are_swept_once_and_oldest_first),
-        cmocka_unit_test(the_stream_is_filled_to_its_depth),
+        cmocka_unit_test(the_stream_widens_with_each_answer_up_to_its_depth),
+        cmocka_unit_test(
+            as_many_are_in_flight_as_were_answered_in_the_last_second),
+        cmocka_unit_test(orders_of_more_than_a_second_go_one_by_one),
         cmocka_unit_test(
             the_next_batch_is_asked_for_while_orders_are_in_flight),
         cmocka_unit_test(a_batch_is_not_asked_for_while_enough_is_listed),
@@ -1833,8 +1898,6 @@ main(void)
             a_connection_error_that_an_order_raises_is_its_failure),
         cmocka_unit_test(passing_errors_are_counted_locked_and_booked),
         cmocka_unit_test(an_order_found_locked_is_not_booked),
-        cmocka_unit_test(locks_narrow_the_stream_and_other_answers_widen_it),
-        cmocka_unit_test(a_stream_of_one_is_not_narrowed),
         cmocka_unit_test(a_booking_that_fails_is_warned_of_and_the_run_goes_on),
         cmocka_unit_test(
             ten_failing_orders_are_logged_oldest_first_and_the_others_counted),
@@ -1883,6 +1946,10 @@ main(void)
         cmocka_unit_test(failures_while_draining_are_booked),
         cmocka_unit_test(a_signal_stops_softly),
         cmocka_unit_test(a_second_signal_cancels_what_runs),
+        cmocka_unit_test(
+            after_a_second_signal_draining_takes_no_longer_than_after_the_limit),
+        cmocka_unit_test(
+            a_hard_stop_that_comes_late_does_not_lengthen_the_draining),
         cmocka_unit_test(
             two_signals_after_the_time_limit_end_the_run_as_signals),
         cmocka_unit_test(one_signal_after_the_time_limit_changes_nothing),
