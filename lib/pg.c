@@ -15,6 +15,7 @@
 #include <bsd/string.h>
 
 #include "clock.h"
+#include "injection_point.h"
 #include "interrupt.h"
 #include "log.h"
 
@@ -336,10 +337,12 @@ osw_pg_prepare(struct osw_pg *pg,
 bool
 osw_pg_sync(struct osw_pg *pg, struct osw_error *error)
 {
+    OSW_INJECTION_POINT("before-sync");
     if (PQpipelineSync(pg->conn) != 1) {
         return lost(pg, error);
     }
     pg->in_flight++;
+    OSW_INJECTION_POINT("after-sync");
     return true;
 }
 

@@ -9,6 +9,7 @@
 #include "definition.h"
 #include "explain.h"
 #include "fault.h"
+#include "injection_point.h"
 #include "interrupt.h"
 #include "lock.h"
 #include "log.h"
@@ -145,6 +146,7 @@ connect_to(struct run *run, bool primary, struct osw_error *error)
                                          .user = options->user,
                                          .primary = primary};
 
+    OSW_INJECTION_POINT("before-connect");
     return osw_pg_connect(&run->pg, &target, error);
 }
 
@@ -219,6 +221,7 @@ look(struct run *run)
         fail(run, NULL, &error);
         return false;
     }
+    OSW_INJECTION_POINT("after-probe");
     return check_window(run);
 }
 
@@ -395,6 +398,7 @@ close_run(struct run *run,
     struct osw_error error = OSW_ERROR_INIT;
     bool closed = result->stop != OSW_SWEEP_LOST;
 
+    OSW_INJECTION_POINT("before-close");
     if (closed &&
         !osw_runlog_finish(run->pg, run_id, result, run->drain_ms, &error)) {
         closed = false;
@@ -461,6 +465,7 @@ sweep_orders(struct run *run,
     exit = exit_of(&result);
     note(run, exit);
     count_orders(run, &result);
+    OSW_INJECTION_POINT("before-report");
     report_run(
         run, sweep, run_id, &result, osw_clock_now_ms() - began_ms, exit);
     osw_stream_close(&stream);
@@ -513,6 +518,7 @@ take_turn(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
         handle_busy(run, sweep);
         return TURN_OVER;
     }
+    OSW_INJECTION_POINT("after-lock");
     turn = open_run(run, sweep, soft_ms);
     if (turn != TURN_LOST && run->options->lock &&
         !osw_lock_release(run->pg, sweep->id, run->drain_ms, &error)) {
