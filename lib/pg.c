@@ -16,6 +16,7 @@
 
 #include "clock.h"
 #include "connect.h"
+#include "injection_point.h"
 #include "interrupt.h"
 #include "log.h"
 
@@ -280,11 +281,13 @@ osw_pg_prepare(struct osw_pg *pg,
 bool
 osw_pg_sync(struct osw_pg *pg, struct osw_error *error)
 {
+    OSW_INJECTION_POINT("before-sync");
     if (PQpipelineSync(pg->conn) != 1) {
         return lost(pg, error);
     }
     pg->queued = false;
     pg->in_flight++;
+    OSW_INJECTION_POINT("after-sync");
     return true;
 }
 

@@ -12,6 +12,7 @@
 #include "definition.h"
 #include "explain.h"
 #include "fault.h"
+#include "injection_point.h"
 #include "interrupt.h"
 #include "log.h"
 #include "migrate.h"
@@ -148,6 +149,7 @@ connect_to(struct run *run, bool primary, struct osw_error *error)
     run->target.port = options->port;
     run->target.user = options->user;
     run->target.primary = primary;
+    OSW_INJECTION_POINT("before-connect");
     if (!osw_pg_connect(&run->pg, &run->target, run->hard_ms, error)) {
         return false;
     }
@@ -231,6 +233,7 @@ look(struct run *run)
         fail(run, NULL, &error);
         return false;
     }
+    OSW_INJECTION_POINT("after-probe");
     return check_window(run);
 }
 
@@ -407,6 +410,7 @@ close_run(struct run *run,
     struct osw_error error = OSW_ERROR_INIT;
     bool closed = result->stop != OSW_SWEEP_LOST;
 
+    OSW_INJECTION_POINT("before-close");
     if (closed &&
         !osw_runlog_finish(run->pg, run_id, result, run->drain_ms, &error)) {
         closed = false;
@@ -473,6 +477,7 @@ sweep_orders(struct run *run,
     exit = exit_of(&result);
     note(run, exit);
     count_orders(run, &result);
+    OSW_INJECTION_POINT("before-report");
     report_run(
         run, sweep, run_id, &result, osw_clock_now_ms() - began_ms, exit);
     osw_stream_close(&stream);
@@ -530,6 +535,7 @@ take_turn(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
         fail(run, sweep->name, &error);
         return TURN_LOST;
     }
+    OSW_INJECTION_POINT("after-lock");
     turn = open_run(run, sweep, soft_ms);
     if (turn != TURN_LOST && claimed == OSW_CLAIM_HELD &&
         !osw_claim_release(&run->claim, sweep->id, run->drain_ms, &error)) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "injection_point.h"
 #include "log.h"
 
 /* What is in flight is meant to be settled in this time. */
@@ -399,6 +400,7 @@ static void
 handle_batch(struct sweep *s, struct osw_sweep_event *event)
 {
     s->looking = false;
+    OSW_INJECTION_POINT("after-batch");
     if (!event->ok) {
         stop(s, OSW_SWEEP_BROKEN, &event->error);
     } else if (event->orders.length == 0) {
@@ -529,6 +531,7 @@ send_orders(struct sweep *s)
             return;
         }
         osw_order_push(&s->in_flight, order);
+        OSW_INJECTION_POINT("after-order");
     }
 }
 
