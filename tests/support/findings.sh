@@ -56,7 +56,7 @@ CREATE TABLE shop.log (id int NOT NULL, what text NOT NULL,
     twice int NOT NULL GENERATED ALWAYS AS (id * 2) STORED);
 ALTER TABLE shop.log DROP COLUMN old;
 SQL
-    define_as_before
+    define_as_before ''
 }
 
 # The findings in $out, JSON, without those that are ok.
