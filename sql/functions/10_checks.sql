@@ -71,6 +71,14 @@ END $$;
 COMMENT ON FUNCTION order_sweep.moment(text) IS
     'a text as a moment, NULL for what is none; without a zone it is UTC';
 
+CREATE OR REPLACE FUNCTION order_sweep.same_type(anyelement, anyelement)
+RETURNS boolean LANGUAGE sql IMMUTABLE
+-- No SET: the planner puts the constant in its place, and calls nothing.
+AS $$ SELECT true $$;
+COMMENT ON FUNCTION order_sweep.same_type(anyelement, anyelement) IS
+    'true; what calls it with two types parses no more, and so the functions of '
+    'a definition stop if the clock''s type changes under them';
+
 CREATE OR REPLACE FUNCTION order_sweep.try_body(
     argument text, language text, parameters text[], returns text,
     path text, body text)

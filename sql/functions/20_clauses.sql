@@ -181,6 +181,12 @@ BEGIN
             || format(E'\n       AND %s <= order_sweep_until', moment);
     END IF;
 
+    -- A timestamptz that became a timestamp would still compare, but with the
+    -- zone taken wrong.  coalesce gives the type under a domain.
+    on_time := on_time || format(
+        E'\n       AND order_sweep.same_type(coalesce(%s, NULL), NULL::%s)',
+        clock, s.clock_type);
+
     young_enough := 'true';
     IF s.max_age IS NOT NULL THEN
         declarations := declarations || format(

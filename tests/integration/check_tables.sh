@@ -241,7 +241,7 @@ super "GRANT CONNECT ON DATABASE $PGDATABASE TO $cron, $other"
 functions=$(ask "SELECT p.oid::regprocedure FROM pg_proc p
     WHERE pronamespace = 'order_sweep'::regnamespace
       AND has_function_privilege('$cron', oid, 'EXECUTE')
-      AND proname <> 'moment' -- everybody's: it may stand in an index
+      AND proname NOT IN ('moment', 'same_type') -- everybody's
     ORDER BY 1")
 is 'what a run needs, and no more' \
     "$(printf '%s\n' "$functions" | sed 's/(.*//' | sort)" "$(functions_of_a_run)"
