@@ -304,6 +304,47 @@ END $$;
 COMMENT ON FUNCTION order_sweep.calls IS
     'fill in the statements that the program prepares for a definition';
 
+CREATE OR REPLACE FUNCTION order_sweep.check_journal(s order_sweep.sweep)
+RETURNS void LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _old order_sweep.sweep;
+    -- an integer is the same in the journal, whatever its size
+    _integers text := '\m(smallint|integer)\M';
+BEGIN
+    IF s.again OR NOT EXISTS (
+        SELECT FROM order_sweep.journal j WHERE j.sweep = s.name) THEN
+        RETURN;
+    END IF;
+    SELECT * INTO _old FROM order_sweep.sweep o WHERE o.name = s.name;
+    IF _old.key <> s.key
+       OR regexp_replace(_old.key_types::text, _integers, 'bigint', 'g')
+          <> regexp_replace(s.key_types::text, _integers, 'bigint', 'g') THEN
+        RAISE WARNING USING
+            MESSAGE = format('key: the journal of %s names orders by (%s), of '
+                             'type %s', s.name,
+                             array_to_string(_old.key, ', '),
+                             array_to_string(_old.key_types, ', ')),
+            HINT = format('An order swept before is not known by its new key: '
+                          'if it was opened again, it is swept again. Write '
+                          'the new keys into order_sweep.journal, WHERE sweep '
+                          '= %L.', s.name);
+    ELSIF _old.orders IS DISTINCT FROM s.orders THEN
+        RAISE WARNING USING
+            MESSAGE = format('sweep: the journal has orders of %s from %s',
+                s.name, coalesce('table ' || _old.orders,
+                                 'when it was defined before')),
+            HINT = format('An order with the key of one of them is kept as '
+                          '"swept before". If they are other orders, choose '
+                          'another name, or DELETE FROM order_sweep.journal '
+                          'WHERE sweep = %L.', s.name);
+    END IF;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_journal IS
+    'warn where the journal of a sweep may be that of other orders, or does '
+    'not know its orders by their new key';
+
 CREATE OR REPLACE FUNCTION order_sweep.define_in(
     path text[], INOUT s order_sweep.sweep)
 LANGUAGE plpgsql
@@ -401,6 +442,7 @@ BEGIN
             format('%s belongs to role %I', s.name, _old.owner),
             'Call define as that role, or undefine it first.');
     END IF;
+    PERFORM order_sweep.check_journal(s);
     s.owner := current_user;
     s := order_sweep.calls(s);
 END $$;
