@@ -183,6 +183,7 @@ BEGIN
 %s        BEGIN
             SELECT CASE WHEN (%s) IS NOT TRUE THEN 'not swept: not unpaid'
                         WHEN %s IS NULL THEN 'not swept: no clock'
+                        WHEN %s THEN 'not swept: never due'
                         WHEN NOT (%s) THEN 'not swept: not due yet'
                         ELSE (%s
                               ELSE 'sweep' END) END
@@ -199,6 +200,10 @@ BEGIN
         value := order_sweep_row.swept_at || ' by run ' || order_sweep_row.run_id
                  || ', event ' || order_sweep_row.payload;
         RETURN NEXT;
+        -- The last of them, where it may be swept again.
+        IF order_sweep_state ~ '^(not swept: not unpaid|swept by run)' THEN
+            order_sweep_state := 'swept by run ' || order_sweep_row.run_id;
+        END IF;
     END LOOP;
     FOR order_sweep_row IN
         SELECT f.* FROM order_sweep.failure f
@@ -225,6 +230,8 @@ END $body$, order_sweep.until(s, 'NULL::interval', false), c.declarations,
         (SELECT string_agg('$' || n, ', ' ORDER BY n)
            FROM generate_series(1, cardinality(s.key)) n),
         _parts, c.unpaid, c.clock,
+        CASE WHEN s.clock_type LIKE '%int%' THEN 'false'
+             ELSE format('NOT isfinite(%s)', c.clock) END,
         c.on_time, c.reasons, s.orders, c.key_where, s.name, s.name);
     remark := 'why one order was swept, or is not: each part of the definition '
         'with its value, the journal, the last failure, a verdict; '
