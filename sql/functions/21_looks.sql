@@ -77,7 +77,8 @@ DECLARE
              WHERE %s AND %s > order_sweep_to
              ORDER BY %s LIMIT 1);
 END $body$, order_sweep.until(s, '$1', false), c.declarations, c.settings,
-        s.orders, c.due_now, c.moment, c.lead,
+        -- the deadline under this window, which may be longer
+        s.orders, c.due_now, c.moment, '(now() - order_sweep_until)',
         s.orders, c.unpaid, c.clock, c.clock);
     remark := 'is anything to sweep now, and when is the next; parameter: window';
     RETURN NEXT;
