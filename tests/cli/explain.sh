@@ -168,7 +168,7 @@ verdict|error: invalid input syntax for type integer: \"many\""
 PGUSER=$reader explains 'a role with grant_read_to' 'the next run sweeps it' \
     --sweep=parts 'a, "b"' x 1
 PGUSER=$nobody runs 78 explain --sweep=parts 'a, "b"' x 1
-is 'a role without' "$err" 'order-sweep: permission denied for schema order_sweep; let the owner of schema order_sweep SELECT order_sweep.grant_to(role)'
+is 'a role without' "$err" 'order-sweep: permission denied for schema order_sweep; let the owner of schema order_sweep run order-sweep check --role NAME: it names the missing right; order_sweep.grant_to(role) gives those on order_sweep'
 is 'the sessions zone changes nothing' "$(PGTZ=Asia/Tokyo "$ORDER_SWEEP_BIN" \
     explain --sweep=parts 'a, "b"' x 1 | md5sum)" \
     "$(PGTZ=America/Los_Angeles "$ORDER_SWEEP_BIN" explain --sweep=parts \

@@ -260,7 +260,7 @@ is 'check as the role in the crontab' "$out|$err" "ok    schema: the schema is t
 PGUSER=$other runs 78 check
 is 'check as a stranger' "$out|$err" "fail  schema: permission denied for schema order_sweep
       why:  A run is refused.
-      mend: let the owner of schema order_sweep SELECT order_sweep.grant_to(role)|"
+      mend: let the owner of schema order_sweep run order-sweep check --role NAME: it names the missing right; order_sweep.grant_to(role) gives those on order_sweep|"
 is 'nothing changed' "$(fingerprint)" "$before"
 
 # --- Search path, isolation, unlogged tables ---------------------------------

@@ -51,9 +51,9 @@ is 'dry run of the reader' "$(printf '%s\n' "$out" |
     grep -c "\\[$order\\].*\"what\":\"sweep\"")" 1
 before=$(fingerprint)
 runs 78 -U "$reader"
-is 'message to the reader' "$err" 'order-sweep: cancel_unpaid: permission denied for function calls_of; let the owner of schema order_sweep SELECT order_sweep.grant_to(role)'
+is 'message to the reader' "$err" 'order-sweep: cancel_unpaid: permission denied for function calls_of; let the owner of schema order_sweep run order-sweep check --role NAME: it names the missing right; order_sweep.grant_to(role) gives those on order_sweep'
 runs 78 -U "$nobody"
-is 'message to nobody' "$err" 'order-sweep: permission denied for schema order_sweep; let the owner of schema order_sweep SELECT order_sweep.grant_to(role)'
+is 'message to nobody' "$err" 'order-sweep: permission denied for schema order_sweep; let the owner of schema order_sweep run order-sweep check --role NAME: it names the missing right; order_sweep.grant_to(role) gives those on order_sweep'
 is 'the reader has swept nothing' "$(fingerprint)" "$before"
 
 # --- Row security -------------------------------------------------------------
@@ -277,7 +277,7 @@ order=$(place '31 minutes')
 before=$(ask 'SELECT md5(string_agg(o::text, $$ $$ ORDER BY id)) FROM
     shop.orders AS o')
 runs 78 -U "$cron"
-is 'message' "$err" 'order-sweep: permission denied for function schema_version; let the owner of schema order_sweep SELECT order_sweep.grant_to(role)'
+is 'message' "$err" 'order-sweep: permission denied for function schema_version; let the owner of schema order_sweep run order-sweep check --role NAME: it names the missing right; order_sweep.grant_to(role) gives those on order_sweep'
 sql -f "$ORDER_SWEEP_SQL/sample/definition.sql" >/dev/null
 runs 78 -U "$cron"
 runs 0 migrate

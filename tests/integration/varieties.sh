@@ -374,7 +374,7 @@ all()
 {
     texts "$2"
     runs 78 --sweep=texts -U "$cron"
-    is "a cast in $1" "$err" "order-sweep: texts: $1: invalid input syntax for type ${3:-integer}: \"${4:-two}\"; a value is none for a cast: guard it by CASE WHEN ... THEN ... END, or use order_sweep.moment(text)"
+    is "a cast in $1" "$err" "order-sweep: texts: $1: invalid input syntax for type ${3:-integer}: \"${4:-two}\"; a value is none of its type: guard a cast by CASE WHEN ... THEN ... END, or use order_sweep.moment(text); if the type changed, call order_sweep.define anew"
     runs 78 --sweep=texts -U "$cron" --dry-run
     is "a cast in $1: dry run" "$(printf '%s' "$err" | grep -c ": $1: invalid input")" 1
     is "a cast in $1: nothing is swept" "$(ask "SELECT count(*) FROM shop.texts
