@@ -328,7 +328,9 @@ runs 64 --window=1h --sweep=free_seat
 is 'message' "$err" 'order-sweep: --window: free_seat has a deadline for each order; leave --window out'
 silent 0 --sweep=cancel_unpaid
 silent 0 --sweep=free_seat
-runs 78 --sweep=a_broken
+runs 78 --sweep=a_broken --format=json
+is 'report of a broken one' "$(printf '%s\n' "$out" | sed 's/.*,"exit"/"exit"/')" \
+    '"exit":78,"error":"column \"since\" does not exist"}'
 # The definition is called anew, and all is well.
 change "SELECT FROM order_sweep.define(sweep => 'a_broken', orders => 'shop.cart',
     key => '{id}', unpaid => 'open', since => 'opened', after => '1 minute',
