@@ -127,6 +127,12 @@ BEGIN
         PERFORM order_sweep.refuse(argument, 'is empty',
             'Write the SQL, or leave the argument out.');
     END IF;
+    -- No literal ends in a semicolon, but a comment may.
+    IF body ~ ';\s*$' AND body !~ '--[^\n]*$' THEN
+        PERFORM order_sweep.refuse(argument, 'ends in a semicolon',
+            'Leave the semicolon out; for more than one statement there is '
+            'each, an array.');
+    END IF;
     -- In two places closed by different brackets: no text can close both, so
     -- none leaves its place.  The line break ends a trailing comment.
     PERFORM order_sweep.try_body(argument, 'plpgsql', '{}', 'void', path,

@@ -304,6 +304,26 @@ END $$;
 COMMENT ON FUNCTION order_sweep.calls IS
     'fill in the statements that the program prepares for a definition';
 
+CREATE OR REPLACE FUNCTION order_sweep.check_order(s order_sweep.sweep)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- An order is looked up by its key, and a batch goes on behind one.
+    PERFORM order_sweep.try_body('key', 'sql', s.key_types, 'void',
+        s.search_path, format('SELECT FROM %s o WHERE ROW(%s) >= ROW(%s) AND %s',
+        s.orders, string_agg(format('o.%I', k), ', ' ORDER BY n),
+        string_agg('$' || n, ', ' ORDER BY n),
+        string_agg(format('o.%I = $%s', k, n), ' AND ' ORDER BY n)))
+       FROM unnest(s.key) WITH ORDINALITY AS u(k, n);
+EXCEPTION WHEN invalid_parameter_value THEN
+    PERFORM order_sweep.refuse('key', format('%s has no order',
+            array_to_string(s.key_types, ', ')),
+        'Name columns whose types have = and <, as a primary key has.');
+END $$;
+COMMENT ON FUNCTION order_sweep.check_order IS
+    'refuse a key whose types cannot be compared: json, xml, point';
+
 CREATE OR REPLACE FUNCTION order_sweep.check_journal(s order_sweep.sweep)
 RETURNS void LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -377,6 +397,7 @@ BEGIN
 
     PERFORM order_sweep.check_orders(s.orders::regclass);
     s.key_types := order_sweep.check_key(s.orders::regclass, s.key);
+    PERFORM order_sweep.check_order(s);
 
     IF s.deadline IS NOT NULL AND (s.since IS NOT NULL OR s.after IS NOT NULL) THEN
         PERFORM order_sweep.refuse('deadline',
