@@ -13,17 +13,23 @@ struct fault {
 /* The first that fits counts. */
 static const struct fault faults[] = {
     {"3F000", OSW_EXIT_CONFIG, "run order-sweep migrate on this database"},
-    {"42883", OSW_EXIT_CONFIG, "run order-sweep migrate on this database"},
+    {"42883",
+     OSW_EXIT_CONFIG,
+     "order-sweep check says what changed; after an update of order-sweep, run "
+     "order-sweep migrate"},
     {"42P01", OSW_EXIT_CONFIG, "look for a table that was renamed or dropped"},
     {"42703", OSW_EXIT_CONFIG, "look for a column that was renamed or dropped"},
     {"42501",
      OSW_EXIT_CONFIG,
-     "let the owner of schema order_sweep SELECT order_sweep.grant_to(role)"},
+     "let the owner of schema order_sweep run order-sweep check --role NAME: "
+     "it names the missing right; order_sweep.grant_to(role) gives those on "
+     "order_sweep"},
     {"42", OSW_EXIT_CONFIG, "call order_sweep.define anew"},
     {"22",
      OSW_EXIT_CONFIG,
-     "a value is none for a cast: guard it by CASE WHEN ... THEN ... END, or "
-     "use order_sweep.moment(text)"},
+     "a value is none of its type: guard a cast by CASE WHEN ... THEN ... END, "
+     "or use order_sweep.moment(text); if the type changed, call "
+     "order_sweep.define anew"},
     {"55P03",
      OSW_EXIT_TEMPORARY,
      "another session holds a lock on the table; the next run tries again"},

@@ -110,7 +110,8 @@ const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS] = {
      .field = FIELD(time_limit_ms),
      .min = SECOND,
      .max = DAY,
-     .help = "begin nothing more after it, 1s to 1d\n(default 45s)"},
+     .help = "begin nothing more after it, 1s to 1d\n"
+             "(default 45s); one order may take a quarter"},
     {.name = "--hard-limit",
      .argument = "DURATION",
      .group = GROUP_LIMITS,

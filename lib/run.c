@@ -253,12 +253,14 @@ static void
 report_idle(struct run *run,
             const struct osw_probe_sweep *sweep,
             const char *why,
-            enum osw_exit exit)
+            enum osw_exit exit,
+            const char *error)
 {
     const struct osw_report report = {.sweep = sweep->name,
                                       .stopped = why,
                                       .next_deadline = sweep->next_deadline,
-                                      .exit = exit};
+                                      .exit = exit,
+                                      .error = error};
 
     osw_report_write(run->out, run->format, &report);
 }
@@ -312,7 +314,8 @@ handle_busy(struct run *run, const struct osw_probe_sweep *sweep)
         fail(run, NULL, &error);
         exit = error.exit;
     }
-    report_idle(run, sweep, "busy", exit);
+    report_idle(
+        run, sweep, "busy", exit, exit != OSW_EXIT_OK ? error.message : NULL);
 }
 
 static enum osw_exit
@@ -583,7 +586,7 @@ pass_over(struct run *run, const struct osw_probe_sweep *sweep, bool again)
         note(run, exit);
     }
     if (!again) {
-        report_idle(run, sweep, stopped ? "signal" : "no turn", exit);
+        report_idle(run, sweep, stopped ? "signal" : "no turn", exit, NULL);
     }
     return TURN_OVER;
 }
@@ -632,14 +635,15 @@ sort_out(struct run *run)
                 error.sqlstate, sizeof(error.sqlstate), sweep->error_state);
             osw_fault_classify(&error);
             fail(run, sweep->name, &error);
-            report_idle(run, sweep, "broken", error.exit);
+            report_idle(run, sweep, "broken", error.exit, error.message);
         } else if (sweep->due) {
             due++;
         } else {
             report_idle(run,
                         sweep,
                         sweep->paused ? "paused" : "nothing due",
-                        OSW_EXIT_OK);
+                        OSW_EXIT_OK,
+                        NULL);
         }
     }
     return due;

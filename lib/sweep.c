@@ -129,18 +129,23 @@ log_failure(struct sweep *s,
             const struct osw_error *error)
 {
     char key[128];
+    const char *remark = "";
 
     s->failures_logged++;
     if (s->failures_logged > OSW_SWEEP_LOGGED) {
         return;
     }
     osw_order_key(order, key, sizeof(key));
+    if (strcmp(error->sqlstate, "57014") == 0) {
+        remark = "; one order may take a quarter of --time-limit";
+    }
     osw_log(OSW_LOG_ERROR,
-            "%s: order %s failed: %s (SQLSTATE %s)",
+            "%s: order %s failed: %s (SQLSTATE %s)%s",
             s->config->name,
             key,
             error->message,
-            error->sqlstate);
+            error->sqlstate,
+            remark);
 }
 
 /*

@@ -78,6 +78,14 @@ COMMENT ON FUNCTION order_sweep.moment(text) IS
     'a text as a moment, NULL for what is none; its zone is an offset, Z or '
     'UTC, without one it is UTC, any other name makes it no moment';
 
+CREATE OR REPLACE FUNCTION order_sweep.same_type(anyelement, anyelement)
+RETURNS boolean LANGUAGE sql IMMUTABLE
+-- No SET: the planner puts the constant in its place, and calls nothing.
+AS $$ SELECT true $$;
+COMMENT ON FUNCTION order_sweep.same_type(anyelement, anyelement) IS
+    'true; what calls it with two types parses no more, and so the functions of '
+    'a definition stop if the clock''s type changes under them';
+
 CREATE OR REPLACE FUNCTION order_sweep.try_body(
     argument text, language text, parameters text[], returns text,
     path text, body text)
@@ -125,6 +133,12 @@ BEGIN
     IF body IS NULL OR body ~ '^\s*$' THEN
         PERFORM order_sweep.refuse(argument, 'is empty',
             'Write the SQL, or leave the argument out.');
+    END IF;
+    -- No literal ends in a semicolon, but a comment may.
+    IF body ~ ';\s*$' AND body !~ '--[^\n]*$' THEN
+        PERFORM order_sweep.refuse(argument, 'ends in a semicolon',
+            'Leave the semicolon out; for more than one statement there is '
+            'each, an array.');
     END IF;
     -- In two places closed by different brackets: no text can close both, so
     -- none leaves its place.  The line break ends a trailing comment.

@@ -44,10 +44,10 @@ AS $$
         WHEN 'date' THEN
             format('((%s + 1)::timestamp AT TIME ZONE %L)', clock, zone)
         -- kept within what a timestamptz can hold: one wild integer must not
-        -- stop the listing
-        ELSE format('to_timestamp(least(greatest(%s, -2e11::float8), '
-                    '9e12::float8)%s)', clock,
-                    CASE unit WHEN 'ms' THEN ' / 1000' ELSE '' END)
+        -- stop the listing; least and greatest would take a NULL for a bound
+        ELSE format('CASE WHEN %s IS NOT NULL THEN to_timestamp('
+                    'least(greatest(%s, -2e11::float8), 9e12::float8)%s) END',
+                    clock, clock, CASE unit WHEN 'ms' THEN ' / 1000' ELSE '' END)
     END
 $$;
 COMMENT ON FUNCTION order_sweep.clock_moment IS
@@ -224,6 +224,12 @@ BEGIN
         on_time := on_time
             || format(E'\n       AND %s <= order_sweep_until', moment);
     END IF;
+
+    -- A timestamptz that became a timestamp would still compare, but with the
+    -- zone taken wrong.  coalesce gives the type under a domain.
+    on_time := on_time || format(
+        E'\n       AND order_sweep.same_type(coalesce(%s, NULL), NULL::%s)',
+        clock, s.clock_type);
 
     young_enough := 'true';
     IF s.max_age IS NOT NULL THEN

@@ -89,8 +89,9 @@ DECLARE
              WHERE %s AND %s > order_sweep_to AND %s < %s
              ORDER BY %s LIMIT 1);
 END $body$, order_sweep.until(s, '$1', false), c.declarations,
-        order_sweep.by_index(s), c.settings, s.orders, c.due_now, c.moment, c.lead,
-        s.orders, c.unpaid, c.clock,
+        order_sweep.by_index(s), c.settings, s.orders, c.due_now, c.moment,
+        -- the deadline under this window, which may be longer
+        '(now() - order_sweep_until)', s.orders, c.unpaid, c.clock,
         -- The far end of what a clock can hold has no deadline: it overflows.
         c.clock, order_sweep.clock_bound(s.clock_type, s.zone, s.unit,
                                          'now() + interval ''1000 years'''),
@@ -224,6 +225,7 @@ BEGIN
 %s        BEGIN
             SELECT CASE WHEN (%s) IS NOT TRUE THEN 'not swept: not unpaid'
                         WHEN %s THEN 'not swept: no clock'
+                        WHEN %s THEN 'not swept: never due'
                         WHEN NOT (%s) THEN 'not swept: not due yet'
                         ELSE (%s
                               ELSE 'sweep' END) END
@@ -240,6 +242,10 @@ BEGIN
         value := order_sweep_row.swept_at || ' by run ' || order_sweep_row.run_id
                  || ', event ' || order_sweep_row.payload;
         RETURN NEXT;
+        -- The last of them, where it may be swept again.
+        IF order_sweep_state ~ '^(not swept: not unpaid|swept by run)' THEN
+            order_sweep_state := 'swept by run ' || order_sweep_row.run_id;
+        END IF;
     END LOOP;
     FOR order_sweep_row IN
         SELECT f.* FROM order_sweep.failure f
@@ -270,6 +276,8 @@ END $body$, order_sweep.until(s, 'NULL::interval', false), c.declarations,
         (SELECT string_agg('$' || n, ', ' ORDER BY n)
            FROM generate_series(1, cardinality(s.key)) n),
         _parts, c.unpaid, order_sweep.no_clock(s),
+        CASE WHEN s.clock_type LIKE '%int%' THEN 'false'
+             ELSE format('NOT isfinite(%s)', c.clock) END,
         c.on_time, c.reasons, s.orders, c.key_where, s.name, s.name, s.name);
     remark := 'why one order was swept, or is not: each part of the definition '
         'with its value, the journal, the last failure, a verdict; '

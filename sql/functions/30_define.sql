@@ -372,6 +372,67 @@ COMMENT ON FUNCTION order_sweep.guard_sweep IS
 CREATE OR REPLACE TRIGGER guard BEFORE INSERT OR UPDATE OR DELETE
     ON order_sweep.sweep FOR EACH ROW EXECUTE FUNCTION order_sweep.guard_sweep();
 
+CREATE OR REPLACE FUNCTION order_sweep.check_order(s order_sweep.sweep)
+RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    -- An order is looked up by its key, and a batch goes on behind one.
+    PERFORM order_sweep.try_body('key', 'sql', s.key_types, 'void',
+        s.search_path, format('SELECT FROM %s o WHERE ROW(%s) >= ROW(%s) AND %s',
+        s.orders, string_agg(format('o.%I', k), ', ' ORDER BY n),
+        string_agg('$' || n, ', ' ORDER BY n),
+        string_agg(format('o.%I = $%s', k, n), ' AND ' ORDER BY n)))
+       FROM unnest(s.key) WITH ORDINALITY AS u(k, n);
+EXCEPTION WHEN invalid_parameter_value THEN
+    PERFORM order_sweep.refuse('key', format('%s has no order',
+            array_to_string(s.key_types, ', ')),
+        'Name columns whose types have = and <, as a primary key has.');
+END $$;
+COMMENT ON FUNCTION order_sweep.check_order IS
+    'refuse a key whose types cannot be compared: json, xml, point';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_journal(s order_sweep.sweep)
+RETURNS void LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _old order_sweep.sweep;
+    -- an integer is the same in the journal, whatever its size
+    _integers text := '\m(smallint|integer)\M';
+BEGIN
+    IF s.again OR NOT EXISTS (
+        SELECT FROM order_sweep.journal j WHERE j.sweep = s.name) THEN
+        RETURN;
+    END IF;
+    SELECT * INTO _old FROM order_sweep.sweep o WHERE o.name = s.name;
+    IF _old.key <> s.key
+       OR regexp_replace(_old.key_types::text, _integers, 'bigint', 'g')
+          <> regexp_replace(s.key_types::text, _integers, 'bigint', 'g') THEN
+        RAISE WARNING USING
+            MESSAGE = format('key: the journal of %s names orders by (%s), of '
+                             'type %s', s.name,
+                             array_to_string(_old.key, ', '),
+                             array_to_string(_old.key_types, ', ')),
+            HINT = format('An order swept before is not known by its new key: '
+                          'if it was opened again, it is swept again. Write '
+                          'the new keys into order_sweep.journal, WHERE sweep '
+                          '= %L.', s.name);
+    ELSIF _old.orders IS DISTINCT FROM s.orders THEN
+        RAISE WARNING USING
+            MESSAGE = format('sweep: the journal has orders of %s from %s',
+                s.name, coalesce('table ' || _old.orders,
+                                 'when it was defined before')),
+            HINT = format('An order with the key of one of them is kept as '
+                          '"swept before". If they are other orders, choose '
+                          'another name, or DELETE FROM order_sweep.journal '
+                          'WHERE sweep = %L.', s.name);
+    END IF;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_journal IS
+    'warn where the journal of a sweep may be that of other orders, or does '
+    'not know its orders by their new key';
+
 CREATE OR REPLACE FUNCTION order_sweep.define_in(
     path text[], INOUT s order_sweep.sweep)
 LANGUAGE plpgsql
@@ -402,6 +463,7 @@ BEGIN
 
     PERFORM order_sweep.check_orders(s.orders::regclass);
     s.key_types := order_sweep.check_key(s.orders::regclass, s.key);
+    PERFORM order_sweep.check_order(s);
 
     IF s.deadline IS NOT NULL AND (s.since IS NOT NULL OR s.after IS NOT NULL) THEN
         PERFORM order_sweep.refuse('deadline',
@@ -467,6 +529,7 @@ BEGIN
             format('%s belongs to role %I', s.name, _old.owner),
             'Call define as that role, or undefine it first.');
     END IF;
+    PERFORM order_sweep.check_journal(s);
     s.owner := current_user;
     s := order_sweep.calls(s);
 END $$;

@@ -9,6 +9,9 @@ DECLARE
     s record;
     _signature text;
 BEGIN
+    IF role IS NULL THEN
+        PERFORM order_sweep.refuse('role', 'is NULL', 'Name a role.');
+    END IF;
     FOR s IN SELECT d.path, d.owner FROM order_sweep.sweep d
               WHERE order_sweep.owner_exists(d) LOOP
         PERFORM order_sweep.check_path(s.path, s.owner);
@@ -89,6 +92,9 @@ RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
+    IF role IS NULL THEN
+        PERFORM order_sweep.refuse('role', 'is NULL', 'Name a role.');
+    END IF;
     EXECUTE format('GRANT USAGE, CREATE ON SCHEMA order_sweep TO %s', role);
     EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON order_sweep.sweep, '
                    'order_sweep.life TO %s', role);

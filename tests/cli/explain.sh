@@ -33,6 +33,12 @@ explains()
 
 order=$(place '29 minutes')
 explains 'not due yet' 'not swept: not due yet' "$order"
+change "ALTER TABLE shop.orders ALTER created DROP NOT NULL;
+    UPDATE shop.orders SET created = NULL WHERE id = $order"
+explains 'no integer clock' 'not swept: no clock' "$order"
+is 'no integer clock: its parts' "$(parts | sed -n '2,4p')" 'since: created|NULL
+due from|NULL
+due|false'
 change "UPDATE shop.orders SET created = 1700000000 WHERE id = $order"
 explains 'too old' 'kept: too old' "$order"
 is 'each part with its value' "$(parts)" "unpaid: o.order_status = 1|true
@@ -77,7 +83,8 @@ change "UPDATE order_sweep.failure SET quarantined = false,
 explains 'a failure that may be tried again' 'the next run sweeps it' "$order"
 change 'DROP TRIGGER refuses ON shop.goods'
 runs 0
-explains 'swept' 'not swept: not unpaid' "$order"
+explains 'swept' "swept by run $(ask 'SELECT max(id) FROM order_sweep.run')" \
+    "$order"
 is 'its journal' "$(parts | sed -n 's/^swept|.* by run/by run/p')" \
     "by run $(ask 'SELECT max(id) FROM order_sweep.run'), event $(ask \
     "SELECT payload FROM order_sweep.journal")"
@@ -137,6 +144,12 @@ explains 'no clock' 'not swept: no clock' --sweep=parts "it's \\ {1}" long \
 is 'no clock: its parts' "$(parts | sed -n '2,4p')" 'since: at|NULL
 due from|NULL
 due|false'
+for never in infinity -infinity; do
+    change "UPDATE shop.parts SET at = '$never' WHERE code = 'long'"
+    explains "$never" 'not swept: never due' --sweep=parts "it's \\ {1}" long \
+        9223372036854775807
+done
+change "UPDATE shop.parts SET at = NULL WHERE code = 'long'"
 explains 'a key with a line break' 'not swept: not due yet' --sweep=parts \
     $'Größe\n2' x 1
 explains 'padded as the column has it' 'the next run sweeps it' --sweep=parts \
@@ -158,7 +171,7 @@ verdict|error: invalid input syntax for type integer: \"many\""
 PGUSER=$reader explains 'a role with grant_read_to' 'the next run sweeps it' \
     --sweep=parts 'a, "b"' x 1
 PGUSER=$nobody runs 78 explain --sweep=parts 'a, "b"' x 1
-is 'a role without' "$err" 'order-sweep: permission denied for schema order_sweep; let the owner of schema order_sweep SELECT order_sweep.grant_to(role)'
+is 'a role without' "$err" 'order-sweep: permission denied for schema order_sweep; let the owner of schema order_sweep run order-sweep check --role NAME: it names the missing right; order_sweep.grant_to(role) gives those on order_sweep'
 is 'the sessions zone changes nothing' "$(PGTZ=Asia/Tokyo "$ORDER_SWEEP_BIN" \
     explain --sweep=parts 'a, "b"' x 1 | md5sum)" \
     "$(PGTZ=America/Los_Angeles "$ORDER_SWEEP_BIN" explain --sweep=parts \

@@ -119,7 +119,8 @@ start --time-limit 4s --format json
 finish 1
 open_gates
 is stderr "order-sweep: cancel_unpaid: order $slow failed: canceling \
-statement due to statement timeout (SQLSTATE 57014)" "$(cat "$err")"
+statement due to statement timeout (SQLSTATE 57014); one order may take a \
+quarter of --time-limit" "$(cat "$err")"
 case $(last_run) in
 "done "*" 0 0 0 0 1 0 f") ;;
 *) die "the run row says $(last_run)" ;;

@@ -223,6 +223,41 @@ runs 1 --sweep=twins
 is 'twins' "$(ask "SELECT string_agg(id || state, ' ' ORDER BY id)
     FROM shop.twins")" '1open 1open 2closed'
 
+# Defined over other orders, or by another key, while the journal has rows: a
+# warning, since its rows are known by their keys alone.
+change "CREATE TABLE shop.again (id int PRIMARY KEY, state text DEFAULT 'open',
+    at timestamptz DEFAULT '2000-01-01')"
+change 'CREATE TABLE shop.other (LIKE shop.again INCLUDING ALL)'
+# warned TABLE WANTED [KEY [MORE]]
+warned()
+{
+    is "warning: $*" "$(ask "SELECT FROM order_sweep.define(sweep => 'again',
+        orders => 'shop.$1', key => '${3:-{id\}}', max_age => NULL,
+        unpaid => \$\$state = 'open'\$\$, $window, set => \$\$state = 'closed'\$\$
+        ${4:-})" | sed -n 's/^WARNING:  *[0-9]*: //p')" "$2"
+}
+warned again ''
+change 'INSERT INTO shop.again VALUES (1)'
+warned other ''
+warned again ''
+runs 0 --sweep=again
+warned again ''
+warned other 'sweep: the journal has orders of again from table shop.again'
+warned other ''
+change 'ALTER TABLE shop.other ALTER id TYPE bigint'
+warned other ''
+change 'ALTER TABLE shop.other ALTER id TYPE text'
+warned other 'key: the journal of again names orders by (id), of type bigint'
+warned again '' '{id}' ', again => true'
+warned again ''
+warned other 'key: the journal of again names orders by (id), of type integer'
+change 'ALTER TABLE shop.other ADD code text UNIQUE'
+warned other 'key: the journal of again names orders by (id), of type text' '{code}'
+change "SELECT FROM order_sweep.undefine('again')"
+warned other 'sweep: the journal has orders of again from when it was defined before'
+change "DELETE FROM order_sweep.journal WHERE sweep = 'again'"
+warned again ''
+
 # --- All arguments at once ---------------------------------------------------
 
 # Literals that look like the end of something are what they are; bare columns

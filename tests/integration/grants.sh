@@ -52,9 +52,9 @@ is 'dry run of the reader' "$(printf '%s\n' "$out" |
     grep -c "\\[$order\\].*\"what\":\"sweep\"")" 1
 before=$(fingerprint)
 runs 78 -U "$reader"
-is 'message to the reader' "$err" 'order-sweep: cancel_unpaid: permission denied for function calls_of; let the owner of schema order_sweep SELECT order_sweep.grant_to(role)'
+is 'message to the reader' "$err" 'order-sweep: cancel_unpaid: permission denied for function calls_of; let the owner of schema order_sweep run order-sweep check --role NAME: it names the missing right; order_sweep.grant_to(role) gives those on order_sweep'
 runs 78 -U "$nobody"
-is 'message to nobody' "$err" 'order-sweep: permission denied for schema order_sweep; let the owner of schema order_sweep SELECT order_sweep.grant_to(role)'
+is 'message to nobody' "$err" 'order-sweep: permission denied for schema order_sweep; let the owner of schema order_sweep run order-sweep check --role NAME: it names the missing right; order_sweep.grant_to(role) gives those on order_sweep'
 is 'the reader has swept nothing' "$(fingerprint)" "$before"
 
 # --- Row security -------------------------------------------------------------
@@ -143,10 +143,13 @@ sql -U "$cron" -c "GRANT EXECUTE ON FUNCTION
     order_sweep.cancel_unpaid_cancel(bigint, interval, bigint) TO $nobody" \
     >/dev/null 2>&1 || :
 is 'all tries changed nothing' "$(fingerprint)" "$before"
-# But the one that may stand in an index of the shop's.
+# But the one that may stand in an index of the shop's, and the constant that
+# stands in the texts of definitions.
+everybodys=$'moment\nsame_type'
 is 'no function is for everybody' "$(ask "SELECT p.proname FROM pg_proc p
     WHERE p.pronamespace = 'order_sweep'::regnamespace
-      AND has_function_privilege('$nobody', p.oid, 'EXECUTE')")" moment
+      AND has_function_privilege('$nobody', p.oid, 'EXECUTE') ORDER BY 1")" \
+    "$everybodys"
 
 # Cancel, called past the program, with any argument: nothing that is not due.
 for window in NULL "'0'" "'1 second'" "'-1 year'" "'-178000000 years'"; do
@@ -346,14 +349,15 @@ order=$(place '31 minutes')
 before=$(ask 'SELECT md5(string_agg(o::text, $$ $$ ORDER BY id)) FROM
     shop.orders AS o')
 runs 78 -U "$cron"
-is 'message' "$err" 'order-sweep: permission denied for function schema_version; let the owner of schema order_sweep SELECT order_sweep.grant_to(role)'
+is 'message' "$err" 'order-sweep: permission denied for function schema_version; let the owner of schema order_sweep run order-sweep check --role NAME: it names the missing right; order_sweep.grant_to(role) gives those on order_sweep'
 sql -f "$ORDER_SWEEP_SQL/sample/definition.sql" >/dev/null
 runs 78 -U "$cron"
 runs 0 migrate
 runs 78 -U "$cron"
 is 'rights after REVOKE' "$(ask "SELECT proname FROM pg_proc
     WHERE pronamespace = 'order_sweep'::regnamespace
-      AND has_function_privilege('$cron', oid, 'EXECUTE')")" moment
+      AND has_function_privilege('$cron', oid, 'EXECUTE') ORDER BY 1")" \
+    "$everybodys"
 is 'nothing swept after REVOKE' "$(ask 'SELECT md5(string_agg(o::text, $$ $$
     ORDER BY id)) FROM shop.orders AS o')" "$before"
 runs 0 -U "$reader" --dry-run

@@ -48,7 +48,7 @@ without races $cancel 'FOR UPDATE OF o' 'FOR NO KEY UPDATE OF o' \
 without races $cancel "RETURN 'locked'" "RETURN 'gone'" test_payer_updates_first
 without outcomes $cancel "RETURN 'gone'" "RETURN 'locked'"
 without outcomes $cancel "\$1${and}$unpaid$and" "\$1$and"
-without outcomes $cancel "$unpaid$and$on_time${and}(" "$unpaid${and}("
+without outcomes $cancel "$unpaid$and$on_time" "$unpaid"
 without outcomes $cancel "$and$young_enough"
 without outcomes $cancel "$and$rule"
 without outcomes $cancel "order_sweep_state = 'sweep'" false
@@ -95,6 +95,7 @@ without ../cli/explain cancel_unpaid_explain d.paused false
 without define clauses 'AND %s <= order_sweep_until' ''
 without define clock_bound floor ceil
 without define clauses "> ''-infinity''" 'IS NOT NULL'
+without retyped clauses 'order_sweep.same_type(' '0 <= num_nonnulls('
 # The settings of the caller.
 without hostile pins "' SET IntervalStyle = postgres\n'" "''"
 

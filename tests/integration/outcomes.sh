@@ -165,6 +165,18 @@ unchanged changed "$order" "'32 minutes'"
 unchanged changed "$order" "'1 month'"
 is 'batch under a longer window' "$(ask "SELECT count(*) FROM
     order_sweep.cancel_unpaid_batch('32 minutes', NULL, NULL, 10)")" 0
+# next_is WINDOW ORDER LENGTH: that order's deadline is the next one.
+next_is()
+{
+    is "next deadline under the window $1" "$(ask "SELECT next_deadline
+            = to_timestamp(o.created) + interval '$3'
+        FROM order_sweep.cancel_unpaid_next($1), shop.orders o
+        WHERE o.id = $2")" t
+}
+next_is NULL "$young" '30 minutes'
+next_is "'1 second'" "$young" '30 minutes'
+next_is "'2 hours'" "$order" '2 hours'
+next_is "'90 days'" "$order" '90 days'
 is 'the defined window' "$(cancel "$order" "'30 minutes'")" swept
 for window in "'0'" "'-1 hour'" NULL; do
     is "cancel under the window $window" "$(cancel "$(place '31 minutes')" \

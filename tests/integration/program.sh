@@ -281,7 +281,9 @@ is 'functions left' "$(ask "SELECT count(*) FROM pg_proc
 is 'the journal stays' "$(ask 'SELECT count(*) > 0 FROM order_sweep.journal')" t
 runs 78
 is 'message' "$err" 'order-sweep: no sweep is defined; call order_sweep.define in this database, as the README shows'
-sql -f "$ORDER_SWEEP_SQL/sample/definition.sql" >/dev/null
+is 'defined again' "$(sql -f "$ORDER_SWEEP_SQL/sample/definition.sql" 2>&1 \
+    >/dev/null | sed -n 's/.*WARNING: *//p')" \
+    'sweep: the journal has orders of cancel_unpaid from when it was defined before'
 runs 78 --sweep=cancel
 is 'message' "$err" 'order-sweep: --sweep: "cancel" is not defined in this database; write one of SELECT name FROM order_sweep.sweep'
 # An order swept before, opened again by the shop, is not swept twice.
@@ -326,7 +328,9 @@ runs 64 --window=1h --sweep=free_seat
 is 'message' "$err" 'order-sweep: --window: free_seat has a deadline for each order; leave --window out'
 silent 0 --sweep=cancel_unpaid
 silent 0 --sweep=free_seat
-runs 78 --sweep=a_broken
+runs 78 --sweep=a_broken --format=json
+is 'report of a broken one' "$(printf '%s\n' "$out" | sed 's/.*,"exit"/"exit"/')" \
+    '"exit":78,"error":"column \"since\" does not exist"}'
 # The definition is called anew, and all is well.
 change "SELECT FROM order_sweep.define(sweep => 'a_broken', orders => 'shop.cart',
     key => '{id}', unpaid => 'open', since => 'opened', after => '1 minute',

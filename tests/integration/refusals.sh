@@ -20,6 +20,8 @@ CREATE VIEW shop.grouped AS SELECT status, count(*) AS id, max(at) AS at
 CREATE SEQUENCE shop.numbers;
 CREATE MATERIALIZED VIEW shop.copied AS SELECT * FROM shop.t;
 CREATE TABLE shop.hacked (a int);
+CREATE TABLE shop.odd (id int PRIMARY KEY, j json, x xml, p point,
+    t xid, status text, at timestamptz);
 -- define by named arguments given as text, so that one can be put in another's
 -- place; the rest is a definition that is right.
 CREATE FUNCTION testing.try(argument text DEFAULT NULL, value text DEFAULT NULL,
@@ -95,6 +97,10 @@ for column in none '"id"' ID 'id, part' ctid "id'"; do
 done
 
 refused key '{id,id}' '22023 key: names "id" twice / Name each column once.'
+for column in j:json x:xml p:point t:xid; do
+    refused key "{id,${column%:*}}" "22023 key: integer, ${column#*:} has no order / Name columns whose types have = and <, as a primary key has." \
+        '{"orders": "shop.odd"}'
+done
 refused key '{id,NULL}' '22023 key: shop.t has no column "" / Write the names as the catalog has them, without quotes.'
 
 list="22023 key: is no list of columns / Name up to 32 columns, for example '{shop,id}'."
@@ -192,6 +198,19 @@ is 'unpaid NULL' "$(ask "SELECT testing.try('unpaid', NULL)")" \
     "22023 unpaid: $empty"
 is 'set NULL' "$(ask "SELECT testing.try('set', NULL)")" "22023 set: $empty"
 
+end='ends in a semicolon / Leave the semicolon out; for more than one statement there is each, an array.'
+refused unpaid 'true;' "22023 unpaid: $end"
+refused set "status = 'closed' ; " "22023 set: $end"
+refused set "status = 'closed' -- so
+;" "22023 set: $end"
+refused each '{"SELECT 1", "SELECT 1;"}' "22023 each[2]: $end"
+is 'a semicolon in a comment at the end' "$(ask "BEGIN;
+    SELECT testing.try('unpaid', 'true -- so;'); ROLLBACK")" passed
+for grant in grant_to grant_read_to grant_define_to; do
+    is "$grant(NULL)" "$(raised "SELECT order_sweep.$grant(NULL)" | head -n 1)" \
+        '22023: role: is NULL'
+done
+
 # SAID of a fragment is the argument's name and PostgreSQL's own words.
 mend='Write SQL that stands by itself where the argument is put; o is the row of the orders table.'
 refused unpaid 'statuss = 1' "22023 unpaid: column \"statuss\" does not exist / $mend"
@@ -223,7 +242,6 @@ true]; DROP TABLE shop.hacked; PERFORM ARRAY[true
 true /*
 true */
 true -- ) ]
-true;
 ; true
 true; DROP TABLE shop.hacked
 SELECT true

@@ -49,6 +49,30 @@ served()
         grep "\"sweep\":\"$1\"" | sed 's/.*"level":"\([a-z]*\)".*/\1/')" ok
 }
 
+# --- Keys --------------------------------------------------------------------
+
+# Types that have one name as a column and another as a parameter.
+change 'CREATE DOMAIN shop.code AS char(5)'
+while read -r type value; do
+    change "CREATE TABLE shop.keys (id $type PRIMARY KEY, state text, at timestamptz);
+        CREATE INDEX ON shop.keys (at, id) WHERE state = 'open';
+        INSERT INTO shop.keys VALUES ('$value', 'open', now() - interval '1 h');
+        SELECT FROM order_sweep.define(sweep => 'keys', orders => 'shop.keys',
+            key => '{id}', unpaid => \$\$state = 'open'\$\$, since => 'at',
+            after => '30 min', set => \$\$state = 'closed'\$\$)"
+    served keys
+    is "a key of type $type" "$(sweeps keys shop.keys)" "$value|"
+    change "DROP TABLE shop.keys; TRUNCATE order_sweep.journal"
+done <<'TYPES'
+char(5) ab
+bpchar ab
+shop.code ab
+char(2)[] {ab}
+bit(3) 010
+bit(3)[] {010}
+TYPES
+change "SELECT FROM order_sweep.undefine('keys')"
+
 # --- Clocks ------------------------------------------------------------------
 
 sql -f - <<'SQL' >/dev/null
@@ -420,7 +444,7 @@ all()
 {
     texts "$2"
     runs 78 --sweep=texts -U "$cron"
-    is "a cast in $1" "$err" "order-sweep: texts: $1: invalid input syntax for type ${3:-integer}: \"${4:-two}\"; a value is none for a cast: guard it by CASE WHEN ... THEN ... END, or use order_sweep.moment(text)"
+    is "a cast in $1" "$err" "order-sweep: texts: $1: invalid input syntax for type ${3:-integer}: \"${4:-two}\"; a value is none of its type: guard a cast by CASE WHEN ... THEN ... END, or use order_sweep.moment(text); if the type changed, call order_sweep.define anew"
     runs 78 --sweep=texts -U "$cron" --dry-run
     is "a cast in $1: dry run" "$(printf '%s' "$err" | grep -c ": $1: invalid input")" 1
     is "a cast in $1: nothing is swept" "$(ask "SELECT count(*) FROM shop.texts

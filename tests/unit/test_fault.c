@@ -92,7 +92,18 @@ the_nearest_hint_is_given(void **state)
 {
     static const char *const cases[][2] = {
         {"3F000", "run order-sweep migrate on this database"},
+        {"42883",
+         "order-sweep check says what changed; after an update of order-sweep, "
+         "run order-sweep migrate"},
         {"42P01", "look for a table that was renamed or dropped"},
+        {"42501",
+         "let the owner of schema order_sweep run order-sweep check --role "
+         "NAME: it names the missing right; order_sweep.grant_to(role) gives "
+         "those on order_sweep"},
+        {"22P02",
+         "a value is none of its type: guard a cast by CASE WHEN ... THEN ... "
+         "END, or use order_sweep.moment(text); if the type changed, call "
+         "order_sweep.define anew"},
         {"42601", "call order_sweep.define anew"},
         {"40P01", "the next run tries again"},
         {"57P01", ""},
