@@ -6,6 +6,20 @@
 #include "outcome.h"
 #include "sql_text.h"
 
+/* The server would take no other text; and JSON holds no other. */
+static bool
+check_key(const char *const *key, int key_columns, struct osw_error *error)
+{
+    for (int i = 0; i < key_columns; i++) {
+        if (!osw_report_is_utf8(key[i])) {
+            (void)osw_error_set(
+                error, OSW_EXIT_USAGE, "explain: the key is no UTF-8 text");
+            return osw_error_hint(error, "give it in UTF-8");
+        }
+    }
+    return true;
+}
+
 /* The key as a JSON array of texts, to be freed; NULL if there is no memory. */
 static char *
 key_as_json(const char *const *key, int key_columns)
@@ -64,13 +78,18 @@ osw_explain(struct osw_pg *pg,
 {
     const struct osw_pg_statement statement = {NULL, osw_sql_explain, 2};
     struct osw_pg_answer parts = OSW_PG_ANSWER_INIT;
-    char *json = key_as_json(key, key_columns);
-    const char *values[] = {sweep, json};
+    const char *values[] = {sweep, NULL};
+    char *json = NULL;
     bool done = false;
 
+    if (!check_key(key, key_columns, error)) {
+        return false;
+    }
+    json = key_as_json(key, key_columns);
     if (json == NULL) {
         return osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
     }
+    values[1] = json;
     done = osw_pg_query(pg, &statement, values, 2, deadline_ms, &parts, error);
     free(json);
     if (!done) {

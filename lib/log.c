@@ -36,18 +36,15 @@ level_prefix(enum osw_log_level level)
 void
 osw_log(enum osw_log_level level, const char *format, ...)
 {
-    /* Larger than any error record with its hint. */
-    char text[4096];
-    char line[2048];
+    char line[2048]; /* more than any error record with its hint */
     va_list arguments;
 
     if (!osw_log_enabled(level)) {
         return;
     }
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
+    osw_format_line(line, sizeof line, format, arguments);
     va_end(arguments);
-    osw_one_line(line, sizeof line, text);
 
     /* One call, one write: lines of several processes do not mix. */
     (void)fprintf(stderr, "order-sweep: %s%s\n", level_prefix(level), line);

@@ -106,8 +106,10 @@ read_number(const struct osw_option_row *row,
     const char *trouble = "not a whole number";
 
     if (is_whole_number(text)) {
-        *number = strtonum(text, row->min, row->max, &trouble);
+        int64_t read = strtonum(text, row->min, row->max, &trouble);
+
         if (trouble == NULL) {
+            *number = read;
             return true;
         }
         trouble = "out of range";

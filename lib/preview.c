@@ -189,17 +189,17 @@ write_totals_text(FILE *out, const struct osw_pg_answer *totals, int listed)
     }
     (void)fprintf(out, "  total: %" PRId64 " due", count_due(totals));
     for (int row = 0; row < totals->rows; row++) {
-        (void)fprintf(out,
-                      "; %" PRId64 " %s",
-                      osw_pg_number(totals, row, TOTAL_COUNT),
-                      shown(totals, row, TOTAL_STATE));
+        (void)fprintf(
+            out, "; %" PRId64 " ", osw_pg_number(totals, row, TOTAL_COUNT));
+        (void)osw_report_plain(out, shown(totals, row, TOTAL_STATE));
     }
     (void)fputc('\n', out);
     if (oldest >= 0) {
         (void)fputs("  oldest: ", out);
         (void)osw_report_plain(out, shown(totals, oldest, TOTAL_OLDEST_SHOWN));
-        (void)fprintf(
-            out, ", due since %s\n", shown(totals, oldest, TOTAL_OLDEST));
+        (void)fputs(", due since ", out);
+        (void)osw_report_plain(out, shown(totals, oldest, TOTAL_OLDEST));
+        (void)fputc('\n', out);
     }
 }
 

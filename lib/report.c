@@ -1,7 +1,59 @@
 #include "report.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
+#include <stddef.h>
+
+static bool
+continues(const char *text, size_t count)
+{
+    size_t i = 0;
+
+    while (i < count && ((unsigned char)text[i] & 0xc0U) == 0x80U) {
+        i++;
+    }
+    return i == count;
+}
+
+/*
+ * The length of the character that text, which is not empty, begins with; 0 if
+ * it is no UTF-8: cut short, longer than needed, a surrogate, or beyond
+ * U+10FFFF.
+ */
+static size_t
+utf8_length(const char *text)
+{
+    unsigned char first = (unsigned char)text[0];
+    unsigned char second = (unsigned char)text[1];
+
+    if (first < 0x80) {
+        return 1;
+    }
+    if (first >= 0xc2 && first <= 0xdf) {
+        return continues(text + 1, 1) ? 2 : 0;
+    }
+    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
+        return 0;
+    }
+    if (first >= 0xe0 && first <= 0xef) {
+        return continues(text + 1, 2) ? 3 : 0;
+    }
+    return first >= 0xf0 && first <= 0xf4 && continues(text + 1, 3) ? 4 : 0;
+}
+
+bool
+osw_report_is_utf8(const char *text)
+{
+    while (*text != '\0') {
+        size_t length = utf8_length(text);
+
+        if (length == 0) {
+            return false;
+        }
+        text += length;
+    }
+    return true;
+}
 
 void
 osw_report_json_string(FILE *out, const char *text)
@@ -11,16 +63,20 @@ osw_report_json_string(FILE *out, const char *text)
         return;
     }
     (void)fputc('"', out);
-    for (; *text != '\0'; text++) {
+    while (*text != '\0') {
         unsigned char c = (unsigned char)*text;
+        size_t length = utf8_length(text);
 
-        if (c == '"' || c == '\\') {
+        if (length == 0) {
+            (void)fputs("\\ufffd", out);
+        } else if (c == '"' || c == '\\') {
             (void)fprintf(out, "\\%c", c);
         } else if (c < 0x20) {
             (void)fprintf(out, "\\u%04x", c);
         } else {
-            (void)fputc(c, out);
+            (void)fwrite(text, 1, length, out);
         }
+        text += length > 0 ? length : 1;
     }
     (void)fputc('"', out);
 }

@@ -5,6 +5,7 @@
 #ifndef OSW_REPORT_H
 #define OSW_REPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -35,7 +36,13 @@ void osw_report_write(FILE *out,
                       enum osw_report_format format,
                       const struct osw_report *report);
 
-/* Write text as a JSON string, quotes included; NULL as null. */
+/* True if all of text is UTF-8. */
+bool osw_report_is_utf8(const char *text);
+
+/*
+ * Write text as a JSON string, quotes included; NULL as null.  Each byte that
+ * is no UTF-8, which JSON cannot hold, becomes U+FFFD.
+ */
 void osw_report_json_string(FILE *out, const char *text);
 
 /*

@@ -1,10 +1,6 @@
 #include "status.h"
 
-#include <stdarg.h>
 #include <string.h>
-
-/* Room beyond a field, so that osw_one_line sees that a text was too long. */
-#define CUT_MARGIN 8
 
 /*
  * In order of gravity: what the next run mends by itself, then what somebody
@@ -77,6 +73,24 @@ is_wide_control(const char *text)
            ((unsigned char)text[1] & 0xe0U) == 0x80U;
 }
 
+/* The length of the text without the blanks and controls at its end. */
+static size_t
+trimmed_length(const char *text)
+{
+    size_t length = strlen(text);
+
+    while (length > 0) {
+        if (is_control(text[length - 1]) || text[length - 1] == ' ') {
+            length--;
+        } else if (length > 1 && is_wide_control(text + length - 2)) {
+            length -= 2;
+        } else {
+            break;
+        }
+    }
+    return length;
+}
+
 /* The longest length up to limit at which no UTF-8 character is cut. */
 static size_t
 whole_characters(const char *text, size_t limit)
@@ -91,15 +105,11 @@ void
 osw_one_line(char *field, size_t size, const char *text)
 {
     static const char dots[] = "...";
-    size_t length = strlen(text);
+    size_t length = trimmed_length(text);
     bool cut = false;
 
     if (size == 0) {
         return;
-    }
-    while (length > 0 &&
-           (is_control(text[length - 1]) || text[length - 1] == ' ')) {
-        length--;
     }
     if (length >= size) {
         cut = size > sizeof dots;
@@ -122,37 +132,45 @@ osw_one_line(char *field, size_t size, const char *text)
     }
 }
 
+void
+osw_format_line(char *field, size_t size, const char *format, va_list arguments)
+{
+    /* Apart from the field: an argument may be the text that stands there. */
+    char text[4096];
+    int length = vsnprintf(text, sizeof text, format, arguments);
+
+    if (length >= (int)sizeof text) {
+        /* No blank at the end: the text counts as too long, and is cut. */
+        text[sizeof text - 2] = '.';
+    }
+    osw_one_line(field, size, text);
+}
+
 bool
 osw_error_set(struct osw_error *error,
               enum osw_exit exit,
               const char *format,
               ...)
 {
-    /* Formatted apart: an argument may be a text of this very error. */
-    char text[sizeof error->message + CUT_MARGIN];
     va_list arguments;
 
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
+    osw_format_line(error->message, sizeof error->message, format, arguments);
     va_end(arguments);
 
     error->exit = exit;
     error->sqlstate[0] = '\0';
     error->hint[0] = '\0';
-    osw_one_line(error->message, sizeof error->message, text);
     return false;
 }
 
 bool
 osw_error_hint(struct osw_error *error, const char *format, ...)
 {
-    char text[sizeof error->hint + CUT_MARGIN];
     va_list arguments;
 
     va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
+    osw_format_line(error->hint, sizeof error->hint, format, arguments);
     va_end(arguments);
-
-    osw_one_line(error->hint, sizeof error->hint, text);
     return false;
 }

@@ -7,6 +7,7 @@
 #ifndef OSW_STATUS_H
 #define OSW_STATUS_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -76,5 +77,10 @@ bool osw_error_hint(struct osw_error *error, const char *format, ...)
  * within a UTF-8 character.  Field and text may be the same.
  */
 void osw_one_line(char *field, size_t size, const char *text);
+
+/* The same of a printf-formatted text; a field has at most 2048 bytes. */
+void
+osw_format_line(char *field, size_t size, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
 
 #endif

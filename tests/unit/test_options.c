@@ -2,6 +2,7 @@
  */
 #include "command_line.h"
 #include "help.h"
+#include "option_value.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -734,6 +735,31 @@ help_has_its_groups_in_order(void **state)
     free(help);
 }
 
+static void
+a_refused_value_leaves_its_field(void **state)
+{
+    static const char *const texts[] = {
+        "-1", "1000000001", "99999999999999999999", "x", "1.5"};
+    struct osw_options options;
+    struct osw_options before;
+    struct osw_error error = OSW_ERROR_INIT;
+
+    (void)state;
+    memset(&options, 1, sizeof options);
+    memcpy(&before, &options, sizeof before);
+    for (int row = 0; row < OSW_OPTION_ROWS; row++) {
+        if (osw_option_rows[row].kind == KIND_INT ||
+            osw_option_rows[row].kind == KIND_INT64 ||
+            osw_option_rows[row].kind == KIND_DURATION) {
+            for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+                assert_false(osw_option_read(
+                    &options, &osw_option_rows[row], texts[i], &error));
+                assert_memory_equal(&options, &before, sizeof before);
+            }
+        }
+    }
+}
+
 struct default_case {
     const char *name;
     const char *text; /* the default as help names it */
@@ -791,6 +817,7 @@ main(void)
         cmocka_unit_test(help_keeps_to_eighty_columns),
         cmocka_unit_test(help_hides_what_tests_use),
         cmocka_unit_test(help_has_its_groups_in_order),
+        cmocka_unit_test(a_refused_value_leaves_its_field),
         cmocka_unit_test(help_names_the_real_defaults),
     };
 

@@ -131,6 +131,20 @@ long_error_texts_end_in_dots(void **state)
     assert_string_equal(error.message, text);
 }
 
+static void
+what_lies_beyond_blanks_is_cut_with_dots(void **state)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    (void)state;
+    (void)osw_error_set(&error, OSW_EXIT_CONFIG, "x%9000sz", "");
+    assert_int_equal(strlen(error.message), sizeof error.message - 1);
+    assert_string_equal(error.message + sizeof error.message - 5, " ...");
+    (void)osw_error_hint(&error, "x%1030sz", "");
+    assert_int_equal(strlen(error.hint), sizeof error.hint - 1);
+    assert_string_equal(error.hint + sizeof error.hint - 5, " ...");
+}
+
 struct line_case {
     size_t size;
     const char *text;
@@ -149,6 +163,7 @@ one_line_cuts_and_cleans(void **state)
         {10, "1234567890", "123456..."},
         {10, "123456789   \n", "123456789"},
         {10, "\x01\x1f\x7f!", "   !"},
+        {10, "a\xc2\x85z\xc2\x85\n\xc2\x85", "a  z"},
         {5, "12345", "1..."},
         {4, "1234", "123"},
         {1, "1234", ""},
@@ -205,6 +220,7 @@ main(void)
         cmocka_unit_test(error_may_quote_itself),
         cmocka_unit_test(error_texts_stay_one_line),
         cmocka_unit_test(long_error_texts_end_in_dots),
+        cmocka_unit_test(what_lies_beyond_blanks_is_cut_with_dots),
         cmocka_unit_test(one_line_cuts_and_cleans),
         cmocka_unit_test(one_line_leaves_a_field_of_no_size),
         cmocka_unit_test(one_line_works_in_place),
