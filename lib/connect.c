@@ -87,6 +87,14 @@ check_conninfo(const char *dbname, struct osw_error *error)
     return true;
 }
 
+/* libpq's own way is to write notices to stderr. */
+static void
+ignore_notice(void *unused, const PGresult *result)
+{
+    (void)unused;
+    (void)result;
+}
+
 /* Begin an attempt; NULL for what the user left to libpq. */
 static PGconn *
 start(const struct osw_connect_target *target,
@@ -123,7 +131,12 @@ start(const struct osw_connect_target *target,
                             "UTF8",
                             NULL};
 
-    return PQconnectStartParams(keywords, values, 1);
+    PGconn *conn = PQconnectStartParams(keywords, values, 1);
+
+    if (conn != NULL) {
+        (void)PQsetNoticeReceiver(conn, ignore_notice, NULL);
+    }
+    return conn;
 }
 
 /* --- The list of places --------------------------------------------------- */

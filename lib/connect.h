@@ -33,7 +33,8 @@ struct osw_connect_target {
  * first.  Only the time in which the resolver looks for a name cannot be cut
  * short.
  *
- * The connection is to be closed with PQfinish.  NULL on failure: the error
+ * Notices of the server are ignored; the caller may set another receiver.  The
+ * connection is to be closed with PQfinish.  NULL on failure: the error
  * has exit code OSW_EXIT_UNAVAILABLE, OSW_EXIT_TEMPORARY after a signal, or
  * OSW_EXIT_USAGE for a connection string that is no such thing.
  */

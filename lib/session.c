@@ -42,6 +42,11 @@ osw_session_settle(struct osw_session *session,
     session->pooled =
         pooler == OSW_POOLER_YES || (pooler == OSW_POOLER_AUTO &&
                                      osw_pg_is_pooled(session->pg, server_pid));
+    if (session->pooled) {
+        /* A crash of the server between two transactions goes unseen there,
+         * and a flush at the end would not cover what it undid. */
+        session->values[3] = "f";
+    }
     if (!session->pooled || strcmp(isolation, "read committed") == 0) {
         return true;
     }

@@ -93,6 +93,22 @@ for mode in transaction session; do
         untouched 3
     fi
 
+    # A crash between two transactions is not seen here: each is flushed.
+    sql <<'SQL'
+CREATE TABLE flushed (synchronous text);
+CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS
+'BEGIN INSERT INTO public.flushed
+       VALUES (current_setting(''synchronous_commit'')); RETURN NEW; END';
+CREATE TRIGGER note AFTER UPDATE ON shop.orders FOR EACH ROW
+EXECUTE FUNCTION note();
+SQL
+    place 1 '1 hour'
+    pooled run 0
+    place 1 '1 hour'
+    run 0
+    value 'on off' "SELECT string_agg(synchronous, ' ') FROM flushed"
+    sql -c 'DROP TRIGGER note ON shop.orders'
+
     # --- The lock ---------------------------------------------------------------
 
     swept=$(sql -c 'SELECT count(*) FROM order_sweep.journal')
