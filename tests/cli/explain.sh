@@ -144,10 +144,10 @@ explains 'no clock' 'not swept: no clock' --sweep=parts "it's \\ {1}" long \
 is 'no clock: its parts' "$(parts | sed -n '2,4p')" 'since: at|NULL
 due from|NULL
 due|false'
-for never in infinity -infinity; do
-    change "UPDATE shop.parts SET at = '$never' WHERE code = 'long'"
-    explains "$never" 'not swept: never due' --sweep=parts "it's \\ {1}" long \
-        9223372036854775807
+for never in 'infinity|never due' '-infinity|no clock'; do
+    change "UPDATE shop.parts SET at = '${never%|*}' WHERE code = 'long'"
+    explains "${never%|*}" "not swept: ${never#*|}" --sweep=parts "it's \\ {1}" \
+        long 9223372036854775807
 done
 change "UPDATE shop.parts SET at = NULL WHERE code = 'long'"
 explains 'a key with a line break' 'not swept: not due yet' --sweep=parts \

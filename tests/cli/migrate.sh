@@ -102,15 +102,14 @@ invariants
 sql <<'SQL'
 CREATE OR REPLACE FUNCTION order_sweep.schema_version() RETURNS integer
 LANGUAGE sql STABLE SECURITY DEFINER AS 'SELECT 1';
-UPDATE order_sweep.sweep SET search_path = 'no path' WHERE name = 'of_another';
+UPDATE order_sweep.sweep SET paid = 'no or' WHERE name = 'of_another';
 SQL
 dump "$before"
 run 78 migrate
 says_like '*syntax error*'
 unchanged "$before"
 sql <<'SQL'
-UPDATE order_sweep.sweep SET search_path = 'pg_catalog, public, pg_temp'
- WHERE name = 'of_another';
+UPDATE order_sweep.sweep SET paid = NULL WHERE name = 'of_another';
 SQL
 run 0 migrate
 

@@ -287,10 +287,11 @@ super "ALTER TABLE shop.log OWNER TO $owner"
 
 # Of the owner on the books.
 super "GRANT $other TO $owner; GRANT USAGE ON SCHEMA shop TO $other;
-    GRANT SELECT, UPDATE ON shop.t TO $other; GRANT INSERT ON shop.log TO $other"
+    GRANT SELECT, UPDATE ON shop.t TO $other"
 change "SELECT FROM order_sweep.grant_define_to('$other');
     SELECT FROM order_sweep.undefine('tidy')"
-define_as_before ", run_as => '$other'"
+define "unpaid => \$\$state = 'open'\$\$, since => 'at', after => '1 hour',
+    run_as => '$other'"
 clean 'a definition of another role'
 # without RIGHT ON WHAT: the right revoked.
 without()

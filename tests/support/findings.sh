@@ -6,8 +6,7 @@
 #                          $owner; roles $other and $cron have no rights
 #     super SQL            runs it as a superuser
 #     define ARGUMENTS     tidy with other arguments, SQL
-#     define_as_before [MORE]
-#                          tidy as new_findings has it, and MORE arguments
+#     define_as_before     tidy as new_findings has it
 #     finds WHAT CODE WANTED [ARGUMENT...]
 #                          check ends with CODE and finds this, as JSON and as
 #                          text: a line for each finding that is not ok,
@@ -35,7 +34,7 @@ define_as_before()
 {
     define "unpaid => \$\$state = 'open'\$\$, since => 'at', after => '1 hour',
         each => ARRAY[\$\$INSERT INTO shop.log (id, what)
-            VALUES (\$1, 'closed')\$\$]${1:-}"
+            VALUES (\$1, 'closed')\$\$]"
 }
 
 new_findings()
@@ -56,7 +55,7 @@ CREATE TABLE shop.log (id int NOT NULL, what text NOT NULL,
     twice int NOT NULL GENERATED ALWAYS AS (id * 2) STORED);
 ALTER TABLE shop.log DROP COLUMN old;
 SQL
-    define_as_before ''
+    define_as_before
 }
 
 # The findings in $out, JSON, without those that are ok.
