@@ -193,7 +193,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require_error(texts.text[i]);
         require_log(texts.text[i]);
         require_terminal(texts.text[i]);
-        require_lines(texts.text[i], i % 8);
+        require_lines(texts.text[i], 1 + i % 8);
     }
     fuzz_free(&texts);
     return 0;
