@@ -74,10 +74,11 @@ tidy_up()
     if [ -n "$actors" ]; then
         # The others die with it.
         kill -KILL "$actors" 2>/dev/null || :
+        wait "$actors" 2>/dev/null || :
     fi
     pooler_stop
     cluster_stop
-    if [ -n "$own_folder" ] && [ ! -s "$folder/violations" ]; then
+    if [ -n "$own_folder" ] && [ ! -e "$folder/dump.sql" ]; then
         rm -rf "$own_folder"
     fi
 }
