@@ -5,6 +5,8 @@
 
 #include "duration.h"
 
+#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
 static bool
 refuse_choice(const struct osw_option_row *row,
               const char *text,
@@ -15,17 +17,18 @@ refuse_choice(const struct osw_option_row *row,
     return osw_error_hint(error, "write one of %s", row->argument);
 }
 
-/* The place of a word among those that the row's argument names. */
+/* The place of a word among the choices that the row's argument names. */
 static bool
 read_choice(const struct osw_option_row *row,
             const char *text,
+            int choices,
             int *choice,
             struct osw_error *error)
 {
     const size_t length = strlen(text);
     const char *word = row->argument;
 
-    for (int i = 0; word != NULL; i++) {
+    for (int i = 0; i < choices && word != NULL; i++) {
         const char *end = strchr(word, '|');
         const size_t size = end != NULL ? (size_t)(end - word) : strlen(word);
 
@@ -47,7 +50,7 @@ read_format(const struct osw_option_row *row,
     static const enum osw_format formats[] = {OSW_FORMAT_TEXT, OSW_FORMAT_JSON};
     int choice = 0;
 
-    if (!read_choice(row, text, &choice, error)) {
+    if (!read_choice(row, text, COUNT(formats), &choice, error)) {
         return false;
     }
     *format = formats[choice];
@@ -64,7 +67,7 @@ read_durability(const struct osw_option_row *row,
                                                        OSW_DURABILITY_EACH};
     int choice = 0;
 
-    if (!read_choice(row, text, &choice, error)) {
+    if (!read_choice(row, text, COUNT(durabilities), &choice, error)) {
         return false;
     }
     *durability = durabilities[choice];
@@ -81,7 +84,7 @@ read_pooler(const struct osw_option_row *row,
         OSW_POOLER_AUTO, OSW_POOLER_YES, OSW_POOLER_NO};
     int choice = 0;
 
-    if (!read_choice(row, text, &choice, error)) {
+    if (!read_choice(row, text, COUNT(poolers), &choice, error)) {
         return false;
     }
     *pooler = poolers[choice];

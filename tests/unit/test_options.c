@@ -26,11 +26,12 @@ struct line {
 static void
 split(struct line *line, const char *words)
 {
-    char *rest = line->text;
     static char program[] = "order-sweep";
+    char *rest = NULL;
 
     assert_true(strlen(words) < sizeof line->text);
     memcpy(line->text, words, strlen(words) + 1);
+    rest = line->text;
     line->argc = 0;
     line->argv[line->argc++] = program;
     while (rest != NULL && words[0] != '\0') {
