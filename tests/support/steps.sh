@@ -217,7 +217,7 @@ until_true()
     done
 }
 
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/order-sweep-shop.XXXXXX")
+scratch=$(mktemp -d "$ORDER_SWEEP_TMP/shop.XXXXXX")
 tidy_up()
 {
     exec 7>&- 8<&- 5>&- 6<&-
