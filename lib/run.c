@@ -245,6 +245,7 @@ report_idle(struct run *run,
 {
     const struct osw_report report = {.sweep = sweep->name,
                                       .stopped = why,
+                                      .rest = sweep->due,
                                       .next_deadline = sweep->next_deadline,
                                       .exit = exit};
 
