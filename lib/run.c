@@ -549,18 +549,26 @@ share_of_time(const struct run *run, int from)
     return sharing > 1 ? now + (run->soft_ms - now) / sharing : run->soft_ms;
 }
 
-/* No turn for this one: a signal has come, or time or orders are used up. */
+/*
+ * No turn for this one: a signal has come, or time or orders are used up.  One
+ * that had a turn before has told its rest.
+ */
 static enum turn
-pass_over(struct run *run, const struct osw_probe_sweep *sweep)
+pass_over(struct run *run, const struct osw_probe_sweep *sweep, bool first)
 {
-    if (osw_interrupt_count() == 0) {
-        report_idle(run, sweep, "no turn", OSW_EXIT_OK);
-        return TURN_OVER;
+    bool stopped = osw_interrupt_count() > 0;
+    enum osw_exit exit = stopped ? OSW_EXIT_TEMPORARY : OSW_EXIT_OK;
+
+    if (stopped) {
+        osw_log(OSW_LOG_ERROR,
+                "%s: stopped by a signal%s",
+                sweep->name,
+                first ? " before it began" : "");
     }
-    osw_log(
-        OSW_LOG_ERROR, "%s: stopped by a signal before it began", sweep->name);
-    note(run, OSW_EXIT_TEMPORARY);
-    report_idle(run, sweep, "signal", OSW_EXIT_TEMPORARY);
+    note(run, exit);
+    if (first) {
+        report_idle(run, sweep, stopped ? "signal" : "no turn", exit);
+    }
     return TURN_OVER;
 }
 
@@ -570,7 +578,7 @@ sweep_all(struct run *run, int due)
 {
     enum turn turn = TURN_OVER;
 
-    while (due > 0) {
+    for (bool first = true; due > 0; first = false) {
         for (int i = 0; i < run->probe.count; i++) {
             struct osw_probe_sweep *sweep = &run->probe.sweeps[i];
 
@@ -578,7 +586,7 @@ sweep_all(struct run *run, int due)
                 continue;
             }
             turn = may_go_on(run) ? take_turn(run, sweep, share_of_time(run, i))
-                                  : pass_over(run, sweep);
+                                  : pass_over(run, sweep, first);
             if (turn == TURN_LOST) {
                 return;
             }
