@@ -418,6 +418,7 @@ close_run(struct run *run,
                 "durable",
                 sweep->name,
                 result->counts[OSW_OUTCOME_SWEPT]);
+        result->rest = true;
     }
     return TURN_LOST;
 }
