@@ -258,6 +258,7 @@ report_idle(struct run *run,
 {
     const struct osw_report report = {.sweep = sweep->name,
                                       .stopped = why,
+                                      .rest = sweep->due,
                                       .next_deadline = sweep->next_deadline,
                                       .exit = exit,
                                       .error = error};
@@ -432,6 +433,7 @@ close_run(struct run *run,
                 "durable",
                 sweep->name,
                 result->counts[OSW_OUTCOME_SWEPT]);
+        result->rest = true;
     }
     return TURN_LOST;
 }

@@ -65,6 +65,23 @@ open_gates
 wait "$pid"
 value 20 'SELECT swept FROM order_sweep.run ORDER BY id DESC LIMIT 1'
 
+# --- The time limit ----------------------------------------------------------
+
+# Ten seconds of work, four of time: one report, and no second one of a turn
+# that there was no time for.
+run 0
+place 200 '1 hour'
+slow_orders 0.05
+run 0 --time-limit 4s --format json
+is 'lines of the report' 1 "$(wc -l <"$out")"
+case $(last_run) in
+"time limit "*" 0 0 0 0 0 0 t") ;;
+*) die "the run row says $(last_run)" ;;
+esac
+agree
+sql -c 'DROP TRIGGER slow ON shop.orders'
+invariants
+
 # --- A second signal: what is out is cancelled -------------------------------
 
 gate=$(due_order 50)

@@ -342,6 +342,15 @@ change "UPDATE shop.seat SET state = 'held', held_until = now() WHERE id = 'A1'"
 silent 0
 is 'journal of again' "$(ask "SELECT string_agg(ordinal::text, ' '
     ORDER BY ordinal) FROM order_sweep.journal WHERE sweep = 'free_seat'")" '1 2'
+# Orders are used up before the other's turn: it is told that it has a rest.
+place '31 minutes' >/dev/null
+change "UPDATE shop.seat SET state = 'held', held_until = now() WHERE id = 'A1'"
+runs 0 --max-orders=1 --format=json
+is 'no turn' "$(fields "$(printf '%s\n' "$out" | tail -n 1)" sweep run stopped rest)" \
+    '"free_seat" null "no turn" true'
+is 'nothing due' "$(fields "$(printf '%s\n' "$out" | head -n 1)" sweep stopped rest)" \
+    '"a_broken" "nothing due" false'
+silent 0
 invariants 'after several definitions'
 
 # --- The history of runs is bounded ------------------------------------------

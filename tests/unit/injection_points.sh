@@ -1,6 +1,6 @@
 #!/bin/sh
 # The program has nothing of the injection points, the one for tests of faults
-# has all of them.
+# has all of them, and the matrix of faults a row for each.
 set -eu
 
 cd "$ORDER_SWEEP_SOURCE"
@@ -20,7 +20,12 @@ if grep -a -i -o -E '.{0,20}inject.{0,20}' order-sweep; then
     echo "injection_points: the program has the text above" >&2
     exit 1
 fi
+matrix=$ORDER_SWEEP_SOURCE/tests/fault/injection_points.sh
 while read -r point; do
+    if ! grep -q "^    '$point [0-9]*'\$" "$matrix"; then
+        echo "injection_points: no row for $point in $matrix" >&2
+        exit 1
+    fi
     if grep -a -q -F -e "$point" order-sweep; then
         echo "injection_points: the program has the point $point" >&2
         exit 1
