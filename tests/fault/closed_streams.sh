@@ -90,7 +90,7 @@ ends 74 'all closed, and a report'
 exec {gone}> >(exec true)
 wait $!
 status=0
-"$ORDER_SWEEP_BIN" "${one[@]}" --format json >&"$gone" 2>"$err" || status=$?
+"$ORDER_SWEEP_BIN" "${one[@]}" --format json 1>&"$gone" 2>"$err" || status=$?
 : >"$out"
 ends 74 'a reader that is gone'
 says "${lost}Broken pipe"

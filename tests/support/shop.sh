@@ -188,6 +188,7 @@ finish()
 
 # --- The network -------------------------------------------------------------
 
+# shellcheck disable=SC2034  # proxy_port is for the tests
 declare -A proxy_port proxy_in proxy_out
 
 proxy_start()
