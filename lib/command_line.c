@@ -263,7 +263,7 @@ answers_only(const struct osw_options *options)
 static bool
 take_arguments(struct parse *parse, int argc, char **argv)
 {
-    struct getopt_tables tables;
+    struct getopt_tables tables = {.letters = ""};
 
     fill_getopt_tables(&tables);
     opterr = 0; /* the messages are ours */
