@@ -1,11 +1,10 @@
 #include "connect.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <libpq-fe.h>
 #include <limits.h>
 #include <netdb.h>
 #include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@
 /* One address to try, in the words of libpq's host, hostaddr and port. */
 struct place {
     char host[256];
-    char address[INET6_ADDRSTRLEN]; /* "": a socket, or not known */
+    char address[64]; /* "": a socket, or not known */
     char port[16];
 };
 
