@@ -539,8 +539,8 @@ before=$(fingerprint)
 finds 'the probe' 0 '' --probe
 runs 0 check --probe
 is 'what it tells' "$(printf '%s\n' "$out" | tail -n 2)" \
-    'ok    lock: two connections exclude each other
-ok    segment: two statements are one transaction'
+    'ok    segment: two statements are one transaction
+ok    lock: two connections exclude each other'
 is 'the probe leaves nothing' "$(fingerprint)" "$before"
 # A lock that should be free is not.
 hold 'SELECT pg_advisory_lock(1869838192, -1)' >/dev/null
