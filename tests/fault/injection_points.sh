@@ -8,8 +8,8 @@ set -euo pipefail
 # shellcheck source=tests/support/shop.sh
 . "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
 
-# The rows: a point and its passing. Orders are sent 64 at a time, and looked
-# for 50 at a time. Each row has a database of its own, so that all of a column
+# The rows: a point and its passing. Orders are listed 50 at a time, and up to
+# 64 are in flight. Each row has a database of its own, so that all of a column
 # can stand at the same time.
 steps=(
     'before-connect 1'
