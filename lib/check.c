@@ -446,9 +446,6 @@ osw_check(struct osw_pg *pg,
     return check_texts(&check, error);
 }
 
-/* How long a pooler may take to find a second session. */
-#define PATIENCE_MS 2000
-
 /* The second one to try; false if the pooler has no session for it. */
 static bool
 try_second(struct check *check,
@@ -460,7 +457,7 @@ try_second(struct check *check,
     int64_t until = check->deadline_ms;
 
     if (lock->in_transaction) {
-        until = osw_clock_now_ms() + PATIENCE_MS;
+        until = osw_clock_now_ms() + OSW_LOCK_PATIENCE_MS;
     }
     *answered = osw_lock_try(lock, PROBE_LOCK, until, taken, error);
     return *answered || (lock->in_transaction && osw_pg_owes(lock->pg));

@@ -7,9 +7,6 @@
 #include "lock.h"
 #include "log.h"
 
-/* How long a pooler may take to find a session for us. */
-#define PATIENCE_MS 2000
-
 void
 osw_claim_open(struct osw_claim *claim,
                struct osw_session *working,
@@ -25,7 +22,7 @@ osw_claim_open(struct osw_claim *claim,
 static int64_t
 patience_until(int64_t deadline_ms)
 {
-    int64_t until = osw_clock_now_ms() + PATIENCE_MS;
+    int64_t until = osw_clock_now_ms() + OSW_LOCK_PATIENCE_MS;
 
     return until < deadline_ms ? until : deadline_ms;
 }

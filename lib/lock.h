@@ -13,6 +13,9 @@
 
 #include "pg.h"
 
+/* How long a pooler may take to find a session for the lock. */
+#define OSW_LOCK_PATIENCE_MS 2000
+
 struct osw_lock {
     struct osw_pg *pg;
     bool in_transaction;

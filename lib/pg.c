@@ -526,6 +526,20 @@ osw_pg_command(struct osw_pg *pg,
     return done;
 }
 
+/* End the segment and wait for its answer, whose rows do not matter. */
+static bool
+finish_segment(struct osw_pg *pg, int64_t deadline_ms, struct osw_error *error)
+{
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+
+    if (!osw_pg_sync(pg, error) ||
+        !osw_pg_await(pg, deadline_ms, &answer, error)) {
+        return false;
+    }
+    osw_pg_answer_clear(&answer);
+    return true;
+}
+
 bool
 osw_pg_begin(struct osw_pg *pg,
              const char *text,
@@ -533,7 +547,6 @@ osw_pg_begin(struct osw_pg *pg,
              struct osw_error *error)
 {
     const struct osw_pg_statement statement = {NULL, text, 0};
-    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
 
     if (!is_free(pg, deadline_ms, error)) {
         return false;
@@ -543,12 +556,7 @@ osw_pg_begin(struct osw_pg *pg,
     if (!send_statement(pg, &statement, NULL) || !send_prologue(pg)) {
         return lost(pg, error);
     }
-    if (!osw_pg_sync(pg, error) ||
-        !osw_pg_await(pg, deadline_ms, &answer, error)) {
-        return false;
-    }
-    osw_pg_answer_clear(&answer);
-    return true;
+    return finish_segment(pg, deadline_ms, error);
 }
 
 bool
@@ -584,19 +592,13 @@ osw_pg_prepare_typed(struct osw_pg *pg,
                      int64_t deadline_ms,
                      struct osw_error *error)
 {
-    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
     Oid oids[MAX_TYPES];
     int count = read_types(types, oids);
 
     if (PQsendPrepare(pg->conn, name, text, count, oids) != 1) {
         return lost(pg, error);
     }
-    if (!osw_pg_sync(pg, error) ||
-        !osw_pg_await(pg, deadline_ms, &answer, error)) {
-        return false;
-    }
-    osw_pg_answer_clear(&answer);
-    return true;
+    return finish_segment(pg, deadline_ms, error);
 }
 
 bool

@@ -1,2 +1,2 @@
--- The end of a dry run's transaction.
+-- The end of a transaction block.
 COMMIT
