@@ -1,0 +1,229 @@
+#include "command.h"
+
+#include <stdlib.h>
+
+#include "check.h"
+#include "clock.h"
+#include "explain.h"
+#include "fault.h"
+#include "migrate.h"
+#include "pg.h"
+#include "preview.h"
+#include "report.h"
+#include "session.h"
+#include "task.h"
+
+static void
+show_all(struct osw_task *task)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    for (int i = 0; i < task->probe.count; i++) {
+        if (!osw_preview(task->pg,
+                         task->probe.sweeps[i].name,
+                         task->window,
+                         task->options->limit,
+                         task->hard_ms,
+                         task->format,
+                         task->out,
+                         &error)) {
+            osw_task_fail(task, task->probe.sweeps[i].name, &error);
+            return;
+        }
+    }
+    if (!osw_preview_end(task->pg, task->hard_ms, &error)) {
+        osw_fault_classify(&error);
+        osw_task_fail(task, NULL, &error);
+    }
+}
+
+/* Look at all sweeps in one transaction, and leave the database. */
+static void
+dry_run(struct osw_task *task)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (osw_task_open(task, false) && osw_task_look(task) &&
+        osw_task_set_session(task)) {
+        if (osw_preview_begin(task->pg, task->hard_ms, &error)) {
+            show_all(task);
+        } else {
+            osw_fault_classify(&error);
+            osw_task_fail(task, NULL, &error);
+        }
+    }
+    osw_task_end(task);
+}
+
+enum osw_exit
+osw_command_dry_run(const struct osw_options *options,
+                    int64_t started_ms,
+                    FILE *out)
+{
+    struct osw_task task;
+    struct osw_error error = OSW_ERROR_INIT;
+    char *text = NULL;
+    size_t size = 0;
+
+    osw_task_begin_answer(&task, options, started_ms, out);
+    /* Written when the transaction is over: who reads may stop reading. */
+    task.out = open_memstream(&text, &size);
+    if (task.out != NULL) {
+        dry_run(&task);
+    }
+    if (task.out == NULL || fclose(task.out) != 0) {
+        osw_error_set(&error, OSW_EXIT_INTERNAL, "out of memory");
+        osw_task_fail(&task, NULL, &error);
+    } else {
+        (void)fwrite(text, 1, size, out); /* main tells a failure */
+    }
+    free(text);
+    return task.exit;
+}
+
+/* Two connections, each as a run would use it. */
+static bool
+probe_sessions(struct osw_task *task, struct osw_check_counts *counts)
+{
+    struct osw_task other;
+    struct osw_error error = OSW_ERROR_INIT;
+    bool done = false;
+
+    osw_task_begin(&other, task->options, osw_clock_now_ms(), task->out);
+    other.format = task->format;
+    if (!osw_task_open(&other, true)) {
+        osw_task_note(task, other.exit);
+        return false;
+    }
+    done = osw_check_probe(task->pg,
+                           other.pg,
+                           task->session.pooled,
+                           task->hard_ms,
+                           task->format,
+                           task->out,
+                           counts,
+                           &error);
+    osw_task_end(&other);
+    if (!done) {
+        osw_task_fail(task, NULL, &error);
+    }
+    return done;
+}
+
+static bool
+know_session(struct osw_task *task)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (!osw_session_ask(
+            &task->session, task->options->pooler, task->hard_ms, &error)) {
+        osw_task_fail(task, NULL, &error);
+        return false;
+    }
+    return osw_task_set_session(task);
+}
+
+enum osw_exit
+osw_command_check(const struct osw_options *options,
+                  int64_t started_ms,
+                  FILE *out)
+{
+    struct osw_task task;
+    struct osw_check_counts counts = {0, 0, 0, false};
+    struct osw_error error = OSW_ERROR_INIT;
+
+    osw_task_begin_answer(&task, options, started_ms, out);
+    if (osw_task_open_any(&task) && know_session(&task)) {
+        if (!osw_check(task.pg,
+                       options->role,
+                       task.hard_ms,
+                       task.format,
+                       out,
+                       &counts,
+                       &error)) {
+            osw_task_fail(&task, NULL, &error);
+        } else if (options->probe && !counts.blind) {
+            (void)probe_sessions(&task, &counts);
+        }
+    }
+    if (counts.fail > 0) {
+        osw_task_note(&task, OSW_EXIT_CONFIG);
+    } else if (counts.warn > 0) {
+        osw_task_note(&task, OSW_EXIT_PARTIAL);
+    }
+    osw_task_end(&task);
+    return task.exit;
+}
+
+/* explain needs to know which sweep is meant. */
+static const char *
+only_sweep(struct osw_task *task)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (task->probe.count == 1) {
+        return task->probe.sweeps[0].name;
+    }
+    osw_error_set(&error,
+                  OSW_EXIT_USAGE,
+                  "explain: there are %d sweeps; say which with --sweep",
+                  task->probe.count);
+    osw_task_fail(task, NULL, &error);
+    return NULL;
+}
+
+enum osw_exit
+osw_command_explain(const struct osw_options *options,
+                    int64_t started_ms,
+                    FILE *out)
+{
+    struct osw_task task;
+    struct osw_error error = OSW_ERROR_INIT;
+    const char *sweep = NULL;
+
+    osw_task_begin_answer(&task, options, started_ms, out);
+    if (osw_task_open(&task, false) && osw_task_look(&task) &&
+        osw_task_set_session(&task)) {
+        sweep = only_sweep(&task);
+    }
+    if (sweep != NULL && !osw_explain(task.pg,
+                                      sweep,
+                                      options->key,
+                                      options->key_columns,
+                                      task.hard_ms,
+                                      task.format,
+                                      out,
+                                      &error)) {
+        osw_task_fail(&task, NULL, &error);
+    }
+    osw_task_end(&task);
+    return task.exit;
+}
+
+enum osw_exit
+osw_command_migrate(const struct osw_options *options, FILE *out)
+{
+    struct osw_task task;
+    struct osw_migrate_result result = {0, 0, 0};
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (options->print) {
+        osw_migrate_print(out);
+        return OSW_EXIT_OK;
+    }
+    osw_task_begin(&task, options, osw_clock_now_ms(), out);
+    if (osw_task_open(&task, true)) {
+        if (!osw_migrate(task.pg, &result, &error)) {
+            osw_task_fail(&task, NULL, &error);
+        } else if (task.format != OSW_REPORT_NONE) {
+            (void)fprintf(out,
+                          "schema order_sweep: version %d, was %d; %d "
+                          "definitions generated anew\n",
+                          result.to,
+                          result.from,
+                          result.regenerated);
+        }
+    }
+    osw_task_end(&task);
+    return task.exit;
+}
