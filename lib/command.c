@@ -9,9 +9,34 @@
 #include "migrate.h"
 #include "pg.h"
 #include "preview.h"
+#include "probe.h"
 #include "report.h"
 #include "session.h"
 #include "task.h"
+
+/* What a run would do with a sweep.  False if the transaction is of no use. */
+static bool
+show(struct osw_task *task, const struct osw_probe_sweep *sweep)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (osw_probe_failed(sweep, &error)) {
+        osw_task_fail(task, sweep->name, &error);
+        return true;
+    }
+    if (!osw_preview(task->pg,
+                     sweep->name,
+                     task->window,
+                     task->options->limit,
+                     task->hard_ms,
+                     task->format,
+                     task->out,
+                     &error)) {
+        osw_task_fail(task, sweep->name, &error);
+        return false;
+    }
+    return true;
+}
 
 static void
 show_all(struct osw_task *task)
@@ -19,15 +44,7 @@ show_all(struct osw_task *task)
     struct osw_error error = OSW_ERROR_INIT;
 
     for (int i = 0; i < task->probe.count; i++) {
-        if (!osw_preview(task->pg,
-                         task->probe.sweeps[i].name,
-                         task->window,
-                         task->options->limit,
-                         task->hard_ms,
-                         task->format,
-                         task->out,
-                         &error)) {
-            osw_task_fail(task, task->probe.sweeps[i].name, &error);
+        if (!show(task, &task->probe.sweeps[i])) {
             return;
         }
     }
@@ -73,6 +90,7 @@ osw_command_dry_run(const struct osw_options *options,
     }
     if (task.out == NULL || fclose(task.out) != 0) {
         osw_error_set(&error, OSW_EXIT_INTERNAL, "out of memory");
+        task.out = out;
         osw_task_fail(&task, NULL, &error);
     } else {
         (void)fwrite(text, 1, size, out); /* main tells a failure */
@@ -156,13 +174,13 @@ osw_command_check(const struct osw_options *options,
 }
 
 /* explain needs to know which sweep is meant. */
-static const char *
+static const struct osw_probe_sweep *
 only_sweep(struct osw_task *task)
 {
     struct osw_error error = OSW_ERROR_INIT;
 
     if (task->probe.count == 1) {
-        return task->probe.sweeps[0].name;
+        return &task->probe.sweeps[0];
     }
     osw_error_set(&error,
                   OSW_EXIT_USAGE,
@@ -172,29 +190,47 @@ only_sweep(struct osw_task *task)
     return NULL;
 }
 
+static void
+explain(struct osw_task *task, const struct osw_probe_sweep *sweep)
+{
+    struct osw_pg_answer parts = OSW_PG_ANSWER_INIT;
+    struct osw_error error = OSW_ERROR_INIT;
+    bool broken = false;
+
+    if (!osw_explain_ask(task->pg,
+                         sweep->name,
+                         task->options->key,
+                         task->options->key_columns,
+                         task->hard_ms,
+                         &parts,
+                         &error)) {
+        osw_task_fail(task, NULL, &error);
+        return;
+    }
+    broken = osw_probe_failed(sweep, &error);
+    osw_explain_write(
+        task->out, task->format, &parts, broken ? error.message : NULL);
+    if (broken || osw_explain_raised(&parts, &error)) {
+        osw_task_fail(task, sweep->name, &error);
+    }
+    osw_pg_answer_clear(&parts);
+}
+
 enum osw_exit
 osw_command_explain(const struct osw_options *options,
                     int64_t started_ms,
                     FILE *out)
 {
     struct osw_task task;
-    struct osw_error error = OSW_ERROR_INIT;
-    const char *sweep = NULL;
+    const struct osw_probe_sweep *sweep = NULL;
 
     osw_task_begin_answer(&task, options, started_ms, out);
     if (osw_task_open(&task, false) && osw_task_look(&task) &&
         osw_task_set_session(&task)) {
         sweep = only_sweep(&task);
     }
-    if (sweep != NULL && !osw_explain(task.pg,
-                                      sweep,
-                                      options->key,
-                                      options->key_columns,
-                                      task.hard_ms,
-                                      task.format,
-                                      out,
-                                      &error)) {
-        osw_task_fail(&task, NULL, &error);
+    if (sweep != NULL) {
+        explain(&task, sweep);
     }
     osw_task_end(&task);
     return task.exit;

@@ -20,7 +20,7 @@ enum osw_report_format {
 
 /* One sweep's part of a run; strings are the caller's. */
 struct osw_report {
-    const char *sweep;
+    const char *sweep;         /* NULL: no certain one; in JSON only */
     const char *run_id;        /* NULL: no run was opened */
     const char *stopped;       /* why it ended: "done", "nothing due", … */
     const char *next_deadline; /* NULL: unknown */

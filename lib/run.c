@@ -43,7 +43,8 @@ report_idle(struct run *run,
 {
     const struct osw_report report = {.sweep = sweep->name,
                                       .stopped = why,
-                                      .rest = sweep->due,
+                                      /* of a broken one nobody knows */
+                                      .rest = sweep->due || error != NULL,
                                       .next_deadline = sweep->next_deadline,
                                       .exit = exit,
                                       .error = error};
@@ -90,14 +91,14 @@ handle_busy(struct run *run, const struct osw_probe_sweep *sweep)
         osw_error_hint(&error,
                        "look for its session in pg_stat_activity and "
                        "pg_locks");
-        osw_task_fail(&run->task, NULL, &error);
+        osw_task_tell(&run->task, NULL, &error);
         exit = error.exit;
     } else if (run->task.options->fail_if_busy) {
         osw_error_set(&error,
                       OSW_EXIT_TEMPORARY,
                       "%s: another run is working on it",
                       sweep->name);
-        osw_task_fail(&run->task, NULL, &error);
+        osw_task_tell(&run->task, NULL, &error);
         exit = error.exit;
     }
     report_idle(
@@ -171,10 +172,10 @@ log_end(struct run *run, const char *name, struct osw_sweep_result *result)
     case OSW_SWEEP_BROKEN:
         osw_probe_blame(run->task.pg, name, run->task.drain_ms, error);
         osw_fault_classify(error);
-        osw_task_fail(&run->task, name, error);
+        osw_task_tell(&run->task, name, error);
         break;
     case OSW_SWEEP_LOST:
-        osw_task_fail(&run->task, name, error);
+        osw_task_tell(&run->task, name, error);
         break;
     }
     if (unknown > 0) {
@@ -205,7 +206,7 @@ close_run(struct run *run,
             run->task.pg, run_id, result, run->task.drain_ms, &error)) {
         closed = false;
         osw_fault_classify(&error);
-        osw_task_fail(&run->task, sweep->name, &error);
+        osw_task_tell(&run->task, sweep->name, &error);
         result->stop = OSW_SWEEP_LOST;
         result->error = error;
     }
@@ -431,12 +432,8 @@ sort_out(struct run *run)
     for (int i = 0; i < run->task.probe.count; i++) {
         const struct osw_probe_sweep *sweep = &run->task.probe.sweeps[i];
 
-        if (sweep->error_message != NULL) {
-            osw_error_set(&error, OSW_EXIT_CONFIG, "%s", sweep->error_message);
-            osw_one_line(
-                error.sqlstate, sizeof(error.sqlstate), sweep->error_state);
-            osw_fault_classify(&error);
-            osw_task_fail(&run->task, sweep->name, &error);
+        if (osw_probe_failed(sweep, &error)) {
+            osw_task_tell(&run->task, sweep->name, &error);
             report_idle(run, sweep, "broken", error.exit, error.message);
         } else if (sweep->due) {
             due++;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "injection_point.h"
+#include "interrupt.h"
 #include "log.h"
 
 /* How long after the hard limit answers are still waited for. */
@@ -17,7 +18,7 @@ osw_task_note(struct osw_task *task, enum osw_exit exit)
 }
 
 void
-osw_task_fail(struct osw_task *task,
+osw_task_tell(struct osw_task *task,
               const char *sweep,
               const struct osw_error *error)
 {
@@ -31,6 +32,34 @@ osw_task_fail(struct osw_task *task,
     }
     osw_log_error(&named);
     osw_task_note(task, error->exit);
+}
+
+/* In the words of a run that has begun. */
+static const char *
+why_stopped(enum osw_exit exit)
+{
+    if (exit == OSW_EXIT_UNAVAILABLE) {
+        return "lost";
+    }
+    return exit == OSW_EXIT_TEMPORARY && osw_interrupt_count() > 0 ? "signal"
+                                                                   : "broken";
+}
+
+void
+osw_task_fail(struct osw_task *task,
+              const char *sweep,
+              const struct osw_error *error)
+{
+    const struct osw_report report = {.sweep = sweep,
+                                      .stopped = why_stopped(error->exit),
+                                      .rest = true, /* nobody knows */
+                                      .exit = error->exit,
+                                      .error = error->message};
+
+    osw_task_tell(task, sweep, error);
+    if (task->format == OSW_REPORT_JSON) {
+        osw_report_write(task->out, task->format, &report);
+    }
 }
 
 static enum osw_report_format

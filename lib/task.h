@@ -55,8 +55,12 @@ void osw_task_note(struct osw_task *task, enum osw_exit exit);
 
 /*
  * Log an error, under the name of the sweep that it belongs to (NULL: none),
- * and note its exit code.
+ * and note its exit code.  tell: where a report says the same.  fail: where
+ * none does; whoever reads JSON gets a line of its own.
  */
+void osw_task_tell(struct osw_task *task,
+                   const char *sweep,
+                   const struct osw_error *error);
 void osw_task_fail(struct osw_task *task,
                    const char *sweep,
                    const struct osw_error *error);

@@ -48,7 +48,7 @@ stops()
             sed -n 's/^ERROR:  \([0-9]*\): function order_sweep.same_type(.*/\1/p')" \
             42883
     done
-    runs 0 explain 1
+    runs 78 explain 1
     is "$name: explain" "$(printf '%s\n' "$out" | tail -n 1 | sed 's/(.*//')" \
         '    error: function order_sweep.same_type'
     is "$name: the orders" "$(ask "SELECT count(*) FROM shop.t
