@@ -84,8 +84,8 @@ BEGIN
             -- One definition that a migration of the shop broke must not
             -- hide the others.
             BEGIN
-                EXECUTE format('SELECT due, next_deadline FROM %s($1)',
-                               order_sweep.own_function(name, '_next'))
+                EXECUTE format('SELECT order_sweep_due, order_sweep_deadline '
+                               'FROM %s($1)', order_sweep.own_function(name, '_next'))
                    INTO due, next_deadline USING probe."window";
             EXCEPTION WHEN query_canceled OR OTHERS THEN
                 GET STACKED DIAGNOSTICS
