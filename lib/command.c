@@ -173,23 +173,6 @@ osw_command_check(const struct osw_options *options,
     return task.exit;
 }
 
-/* explain needs to know which sweep is meant. */
-static const struct osw_probe_sweep *
-only_sweep(struct osw_task *task)
-{
-    struct osw_error error = OSW_ERROR_INIT;
-
-    if (task->probe.count == 1) {
-        return &task->probe.sweeps[0];
-    }
-    osw_error_set(&error,
-                  OSW_EXIT_USAGE,
-                  "explain: there are %d sweeps; say which with --sweep",
-                  task->probe.count);
-    osw_task_fail(task, NULL, &error);
-    return NULL;
-}
-
 static void
 explain(struct osw_task *task, const struct osw_probe_sweep *sweep)
 {
@@ -222,15 +205,15 @@ osw_command_explain(const struct osw_options *options,
                     FILE *out)
 {
     struct osw_task task;
-    const struct osw_probe_sweep *sweep = NULL;
 
     osw_task_begin_answer(&task, options, started_ms, out);
     if (osw_task_open(&task, false) && osw_task_look(&task) &&
         osw_task_set_session(&task)) {
-        sweep = only_sweep(&task);
-    }
-    if (sweep != NULL) {
-        explain(&task, sweep);
+        if (task.probe.count == 1) {
+            explain(&task, &task.probe.sweeps[0]);
+        } else {
+            osw_task_fail_several(&task, "explain");
+        }
     }
     osw_task_end(&task);
     return task.exit;

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <bsd/string.h>
+
 #include "injection_point.h"
 #include "interrupt.h"
 #include "log.h"
@@ -158,6 +160,26 @@ osw_task_open_any(struct osw_task *task)
     return connect_to(task, true, &ignored) || osw_task_open(task, false);
 }
 
+void
+osw_task_fail_several(struct osw_task *task, const char *what)
+{
+    const struct osw_probe *probe = &task->probe;
+    struct osw_error error = OSW_ERROR_INIT;
+    char names[sizeof(error.message)] = "";
+
+    for (int i = 0; i < probe->count; i++) {
+        (void)strlcat(names, i > 0 ? ", " : "", sizeof(names));
+        (void)strlcat(names, probe->sweeps[i].name, sizeof(names));
+    }
+    osw_error_set(&error,
+                  OSW_EXIT_USAGE,
+                  "%s: there are %d sweeps; say which with --sweep: %s",
+                  what,
+                  probe->count,
+                  names);
+    osw_task_fail(task, NULL, &error);
+}
+
 /* A window that the definition cannot take, or that means several at once. */
 static bool
 check_window(struct osw_task *task)
@@ -169,11 +191,10 @@ check_window(struct osw_task *task)
         return true;
     }
     if (probe->count > 1) {
-        osw_error_set(&error,
-                      OSW_EXIT_USAGE,
-                      "--window: there are %d sweeps; say which with --sweep",
-                      probe->count);
-    } else if (probe->sweeps[0].shorter && !task->options->dry_run) {
+        osw_task_fail_several(task, "--window");
+        return false;
+    }
+    if (probe->sweeps[0].shorter && !task->options->dry_run) {
         osw_error_set(
             &error,
             OSW_EXIT_USAGE,

@@ -78,6 +78,9 @@ bool osw_task_open_any(struct osw_task *task);
 bool osw_task_look(struct osw_task *task);
 bool osw_task_set_session(struct osw_task *task);
 
+/* Fail because what was asked for is of one sweep, and there are several. */
+void osw_task_fail_several(struct osw_task *task, const char *what);
+
 /* Close what is open; the exit code stays. */
 void osw_task_end(struct osw_task *task);
 

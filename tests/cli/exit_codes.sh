@@ -72,8 +72,9 @@ SELECT order_sweep.define(
     set => 'order_status = 3, closed_at = now()');
 SQL
 dump "$before"
-refused 64 '--window: there are 2 sweeps; say which with --sweep' --window 1h
-refused 64 '--window: there are 2 sweeps; say which with --sweep' \
+which='say which with --sweep: another, cancel_unpaid'
+refused 64 "--window: there are 2 sweeps; $which" --window 1h
+refused 64 "--window: there are 2 sweeps; $which" \
     --window 1h --dry-run
 unchanged "$before"
 sql -o /dev/null <<'SQL'

@@ -131,7 +131,8 @@ SELECT order_sweep.define(sweep => 'parts', orders => 'shop.parts',
     since => 'at', after => '1 hour', set => $$state = 'closed'$$,
     unless => '{"limited": "limits::int > 1"}');
 SQL
-usage 'explain: there are 2 sweeps; say which with --sweep' "$order"
+usage 'explain: there are 2 sweeps; say which with --sweep: cancel_unpaid, parts' \
+    "$order"
 usage "key: the key of parts is Region, code, n; $mend" --sweep=parts 1
 usage 'explain: no key; write order-sweep explain KEY, a word for each column of the key' \
     --sweep=parts

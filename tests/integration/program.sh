@@ -323,7 +323,7 @@ is 'runs' "$(ask 'SELECT string_agg(sweep, $$ $$ ORDER BY id) FROM (SELECT
     sweep, id FROM order_sweep.run ORDER BY id DESC LIMIT 2) AS r')" \
     'cancel_unpaid free_seat'
 runs 64 --window=1h
-is 'message' "$err" 'order-sweep: --window: there are 3 sweeps; say which with --sweep'
+is 'message' "$err" 'order-sweep: --window: there are 3 sweeps; say which with --sweep: a_broken, cancel_unpaid, free_seat'
 runs 64 --window=1h --sweep=free_seat
 is 'message' "$err" 'order-sweep: --window: free_seat has a deadline for each order; leave --window out'
 silent 0 --sweep=cancel_unpaid
