@@ -422,7 +422,8 @@ sweep_all(struct run *run, int due)
     }
 }
 
-/* Sweeps with nothing due, or that cannot be looked at; returns the others. */
+/* Sweeps with nothing to sweep, or that cannot be looked at; returns the
+ * others. */
 static int
 sort_out(struct run *run)
 {
@@ -440,7 +441,7 @@ sort_out(struct run *run)
         } else {
             report_idle(run,
                         sweep,
-                        sweep->paused ? "paused" : "nothing due",
+                        sweep->paused ? "paused" : "nothing to sweep",
                         OSW_EXIT_OK,
                         NULL);
         }

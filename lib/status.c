@@ -8,7 +8,7 @@
  */
 static const struct osw_exit_row exit_rows[] = {
     {OSW_EXIT_OK,
-     "done; also nothing due, lock busy, time limit reached with a rest left"},
+     "done; also nothing to sweep, lock busy, time limit reached with a rest left"},
     {OSW_EXIT_TEMPORARY,
      "stopped by a signal; orders table locked; lock busy, with "
      "--fail-if-busy or a dead holder"},

@@ -277,7 +277,7 @@ AS $$
       FROM order_sweep.sweep s WHERE s.name = $1 AND l.sweep_id = s.id
 $$;
 COMMENT ON FUNCTION order_sweep.sign_of_life IS
-    'book that a run looked after this sweep and found nothing due';
+    'book that a run looked after this sweep and found nothing to sweep';
 
 CREATE OR REPLACE FUNCTION order_sweep.event_id(
     sweep text, order_key jsonb, ordinal integer)

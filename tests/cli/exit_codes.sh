@@ -222,7 +222,7 @@ sql -c 'DROP TRIGGER slow ON shop.orders'
 run 0
 silent
 run 0 --format json
-grep -q '"stopped":"nothing due"' "$out" || die 'something is due'
+grep -q '"stopped":"nothing to sweep"' "$out" || die 'there is something to sweep'
 invariants
 
 # --- 75: a signal; busy ------------------------------------------------------
