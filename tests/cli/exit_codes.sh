@@ -95,11 +95,11 @@ dump "$before"
 for dry in '' --dry-run; do
     # shellcheck disable=SC2086  # empty: no argument
     {
-        refused 69 'connection to server on socket "/nowhere/*' \
+        refused 69 'connection to server on socket "/nowhere/*" failed: No such file or directory; Is the server running *' \
             --host /nowhere $dry
         refused 69 'connection to server at "127.0.0.1", port 1 failed: *' \
             --host 127.0.0.1 --port 1 $dry
-        refused 69 '*database "osw_nowhere" does not exist' \
+        refused 69 '* failed: FATAL: database "osw_nowhere" does not exist' \
             --dbname osw_nowhere $dry
         refused 69 '*role "osw_nobody" does not exist' \
             --username osw_nobody $dry
