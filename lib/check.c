@@ -273,6 +273,24 @@ judge_plan(struct check *check,
     return done;
 }
 
+/* The GRANTs that would do; NULL if that cannot be told. */
+static const char *
+ask_for_grants(struct check *check,
+               const struct osw_pg_answer *texts,
+               int row,
+               const struct osw_error *cause,
+               struct osw_pg_answer *grants)
+{
+    const char *values[] = {osw_pg_value(texts, row, ROLE),
+                            osw_pg_value(texts, row, STATEMENT),
+                            cause->message};
+    struct osw_error ignored = OSW_ERROR_INIT;
+
+    return query(check, osw_sql_check_denied, 3, values, 1, grants, &ignored)
+               ? osw_pg_value(grants, 0, 0)
+               : NULL;
+}
+
 static void
 tell_misfit(struct check *check,
             const struct osw_pg_answer *texts,
@@ -281,6 +299,7 @@ tell_misfit(struct check *check,
 {
     struct osw_error what = OSW_ERROR_INIT;
     struct osw_error mend = OSW_ERROR_INIT;
+    struct osw_pg_answer grants = OSW_PG_ANSWER_INIT;
     struct finding finding = {
         .level = "fail",
         .sweep = osw_pg_value(texts, row, SWEEP),
@@ -295,13 +314,18 @@ tell_misfit(struct check *check,
                   cause->message);
     finding.what = what.message;
     if (strcmp(cause->sqlstate, INSUFFICIENT_PRIVILEGE) == 0) {
-        osw_error_set(&mend,
-                      OSW_EXIT_CONFIG,
-                      "Let the table's owner GRANT it to role %s.",
-                      osw_pg_value(texts, row, ROLE));
         finding.item = "privileges";
         finding.why = "A sweep's functions run with the rights of its owner.";
-        finding.mend = mend.message;
+        finding.mend = ask_for_grants(check, texts, row, cause, &grants);
+        if (finding.mend == NULL) {
+            osw_error_set(&mend,
+                          OSW_EXIT_CONFIG,
+                          "GRANT role %s, or the owner of a view in it, what "
+                          "%s does with that.",
+                          osw_pg_value(texts, row, ROLE),
+                          osw_pg_value(texts, row, ARGUMENT));
+            finding.mend = mend.message;
+        }
         /* It has the same SQLSTATE; a translated message is not told apart. */
         if (strstr(cause->message, "row-level security") != NULL) {
             finding.item = "row security";
@@ -312,6 +336,7 @@ tell_misfit(struct check *check,
         }
     }
     tell(check, &finding);
+    osw_pg_answer_clear(&grants);
 }
 
 static bool

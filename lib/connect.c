@@ -425,6 +425,7 @@ static bool
 attempt(struct attempts *a, struct osw_error *error)
 {
     enum end end = follow(a);
+    char text[sizeof(a->silent) + sizeof(error->message)];
 
     while (end == SILENT && go_on(a)) {
         end = follow(a);
@@ -438,12 +439,9 @@ attempt(struct attempts *a, struct osw_error *error)
     case SILENT:
         return osw_error_set(error, OSW_EXIT_UNAVAILABLE, "%s", a->silent);
     case REFUSED:
-        return osw_error_set(error,
-                             OSW_EXIT_UNAVAILABLE,
-                             "%s%s%s",
-                             a->silent,
-                             a->silent[0] != '\0' ? "; " : "",
-                             PQerrorMessage(a->conn));
+        (void)snprintf(
+            text, sizeof(text), "%s\n%s", a->silent, PQerrorMessage(a->conn));
+        return osw_error_set_lines(error, OSW_EXIT_UNAVAILABLE, text);
     }
     return true;
 }

@@ -23,7 +23,7 @@ void osw_log_set_level(enum osw_log_level level);
 bool osw_log_enabled(enum osw_log_level level);
 
 /*
- * Write "order-sweep: message" as one line; control characters become blanks.
+ * Write "order-sweep: message" as one line, see osw_one_line.
  * A warning, an info and a debug message carry their level's name.
  */
 void osw_log(enum osw_log_level level, const char *format, ...)

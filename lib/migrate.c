@@ -70,6 +70,33 @@ check_owner(struct osw_pg *pg, bool *exists, struct osw_error *error)
     return ours;
 }
 
+/* Not found out by the server's refusal, which names neither role nor GRANT. */
+static bool
+check_rights(struct osw_pg *pg, struct osw_error *error)
+{
+    const struct osw_pg_statement statement = {NULL, osw_sql_migrate_rights, 0};
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    bool held = false;
+
+    if (!osw_pg_query(pg, &statement, NULL, 4, INT64_MAX, &answer, error)) {
+        return failed(error);
+    }
+    held = answer.rows == 0;
+    if (!held) {
+        osw_error_set(error,
+                      OSW_EXIT_CONFIG,
+                      "role %s has no right %s",
+                      osw_pg_value(&answer, 0, 0),
+                      osw_pg_value(&answer, 0, 1));
+        osw_error_hint(error,
+                       "let role %s, the owner, or a superuser %s",
+                       osw_pg_value(&answer, 0, 2),
+                       osw_pg_value(&answer, 0, 3));
+    }
+    osw_pg_answer_clear(&answer);
+    return held;
+}
+
 static bool
 run_statement(struct osw_pg *pg, const char *text, struct osw_error *error)
 {
@@ -86,7 +113,7 @@ begin(struct osw_pg *pg, int *version, struct osw_error *error)
         return failed(error);
     }
     if (!run_statement(pg, osw_sql_migrate_lock, error) ||
-        !check_owner(pg, &exists, error)) {
+        !check_owner(pg, &exists, error) || !check_rights(pg, error)) {
         return false;
     }
     *version = 0;

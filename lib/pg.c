@@ -34,10 +34,7 @@ struct osw_pg {
     struct osw_pg_answer partial; /* of the segment being read */
 };
 
-/*
- * libpq tells a text that may have several lines; the first is the primary
- * message, after a severity that our log has its own word for.
- */
+/* A text of libpq, without a severity that our log has its own word for. */
 static void
 fill_from_text(struct osw_error *error, enum osw_exit exit, const char *text)
 {
@@ -47,7 +44,7 @@ fill_from_text(struct osw_error *error, enum osw_exit exit, const char *text)
         strncmp(start, "ERROR:  ", 8) == 0) {
         start += 8;
     }
-    osw_error_set(error, exit, "%s", start);
+    osw_error_set_lines(error, exit, start);
 }
 
 static bool

@@ -164,6 +164,18 @@ osw_probe(struct osw_pg *pg,
     return true;
 }
 
+bool
+osw_probe_failed(const struct osw_probe_sweep *sweep, struct osw_error *error)
+{
+    if (sweep->error_message == NULL) {
+        return false;
+    }
+    osw_error_set(error, OSW_EXIT_CONFIG, "%s", sweep->error_message);
+    osw_one_line(error->sqlstate, sizeof(error->sqlstate), sweep->error_state);
+    osw_fault_classify(error);
+    return true;
+}
+
 void
 osw_probe_blame(struct osw_pg *pg,
                 const char *sweep,

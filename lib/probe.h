@@ -48,6 +48,10 @@ bool osw_probe(struct osw_pg *pg,
 
 void osw_probe_clear(struct osw_probe *probe);
 
+/* True with the error filled if the look at this sweep failed. */
+bool osw_probe_failed(const struct osw_probe_sweep *sweep,
+                      struct osw_error *error);
+
 /*
  * An error of class 22 that a look raised: put the argument of define whose
  * SQL raises it before its message, if it can be found out.

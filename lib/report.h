@@ -20,9 +20,9 @@ enum osw_report_format {
 
 /* One sweep's part of a run; strings are the caller's. */
 struct osw_report {
-    const char *sweep;
+    const char *sweep;         /* NULL: no certain one; in JSON only */
     const char *run_id;        /* NULL: no run was opened */
-    const char *stopped;       /* why it ended: "done", "nothing due", … */
+    const char *stopped;       /* why it ended: "done", "busy", … */
     const char *next_deadline; /* NULL: unknown */
     bool rest;
     int64_t counts[OSW_OUTCOME_COUNT];

@@ -1,53 +1,30 @@
 #include "run.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "check.h"
 #include "claim.h"
 #include "clock.h"
-#include "connect.h"
 #include "definition.h"
-#include "explain.h"
 #include "fault.h"
 #include "injection_point.h"
 #include "interrupt.h"
 #include "log.h"
-#include "migrate.h"
 #include "pg.h"
-#include "preview.h"
 #include "probe.h"
 #include "report.h"
 #include "runlog.h"
-#include "session.h"
 #include "stream.h"
 #include "sweep.h"
-
-/* How long after the hard limit answers are still waited for. */
-#define DRAIN_MS 2000
+#include "task.h"
 
 /* A sweep without a sign of life for so long is looked after by nobody. */
 #define SILENT_S 300
 
 struct run {
-    const struct osw_options *options;
-    FILE *out;
-    enum osw_report_format format;
-    struct osw_connect_target target;
-    struct osw_pg *pg;
-    struct osw_session session;
-    struct osw_session_limits limits;
+    struct osw_task task;
     struct osw_claim claim;
-    struct osw_probe probe;
-    char window_text[40];
-    const char *window; /* window_text, or NULL: as defined */
-    int64_t soft_ms;
-    int64_t hard_ms;
-    int64_t drain_ms;
     int64_t orders_left; /* of --max-orders; 0: no limit */
-    enum osw_exit exit;
 };
 
 /* What a turn of one sweep came to. */
@@ -58,198 +35,6 @@ enum turn {
 };
 
 static void
-note(struct run *run, enum osw_exit exit)
-{
-    run->exit = osw_exit_graver(run->exit, exit);
-}
-
-/* Log an error under the name of the sweep it belongs to. */
-static void
-fail(struct run *run, const char *sweep, const struct osw_error *error)
-{
-    struct osw_error named = *error;
-
-    if (sweep != NULL) {
-        osw_error_set(&named, error->exit, "%s: %s", sweep, error->message);
-        if (error->hint[0] != '\0') {
-            osw_error_hint(&named, "%s", error->hint);
-        }
-    }
-    osw_log_error(&named);
-    note(run, error->exit);
-}
-
-static enum osw_report_format
-choose_format(const struct osw_options *options, FILE *out)
-{
-    switch (options->format) {
-    case OSW_FORMAT_TEXT:
-        return OSW_REPORT_TEXT;
-    case OSW_FORMAT_JSON:
-        return OSW_REPORT_JSON;
-    case OSW_FORMAT_AUTO:
-        break;
-    }
-    /* cron mails whatever is printed, each minute */
-    if (options->verbosity > 0 ||
-        (options->verbosity == 0 && isatty(fileno(out)) == 1)) {
-        return OSW_REPORT_TEXT;
-    }
-    return OSW_REPORT_NONE;
-}
-
-static void
-prepare(struct run *run,
-        const struct osw_options *options,
-        int64_t started_ms,
-        FILE *out)
-{
-    memset(run, 0, sizeof(*run));
-    run->options = options;
-    run->out = out;
-    run->format = choose_format(options, out);
-    run->soft_ms = started_ms + options->time_limit_ms;
-    run->hard_ms = started_ms + options->hard_limit_ms;
-    run->drain_ms = run->hard_ms + DRAIN_MS;
-    run->orders_left = options->max_orders;
-    /* One order that takes for ever must not eat the whole run, each run. */
-    run->limits.statement_ms = options->time_limit_ms / 4;
-    run->limits.idle_ms = options->time_limit_ms + 10000;
-    run->limits.asynchronous = options->durability == OSW_DURABILITY_BATCH;
-    if (options->window_ms >= 0) {
-        (void)snprintf(run->window_text,
-                       sizeof(run->window_text),
-                       "%" PRId64 " milliseconds",
-                       options->window_ms);
-        run->window = run->window_text;
-    }
-}
-
-/* A question wants its answer, and the whole time for it. */
-static void
-prepare_answer(struct run *run,
-               const struct osw_options *options,
-               int64_t started_ms,
-               FILE *out)
-{
-    prepare(run, options, started_ms, out);
-    if (run->format == OSW_REPORT_NONE) {
-        run->format = OSW_REPORT_TEXT;
-    }
-    run->limits.statement_ms = options->hard_limit_ms;
-}
-
-static bool
-connect_to(struct run *run, bool primary, struct osw_error *error)
-{
-    const struct osw_options *options = run->options;
-
-    run->target.dbname = options->dbname;
-    run->target.host = options->host;
-    run->target.port = options->port;
-    run->target.user = options->user;
-    run->target.primary = primary;
-    OSW_INJECTION_POINT("before-connect");
-    if (!osw_pg_connect(&run->pg, &run->target, run->hard_ms, error)) {
-        return false;
-    }
-    osw_session_begin(&run->session, run->pg, &run->limits);
-    osw_claim_open(&run->claim, &run->session, &run->target, &run->limits);
-    return true;
-}
-
-static bool
-open_database(struct run *run, bool primary)
-{
-    struct osw_error error = OSW_ERROR_INIT;
-
-    if (!connect_to(run, primary, &error)) {
-        fail(run, NULL, &error);
-        return false;
-    }
-    return true;
-}
-
-/* The server that a run would find among several hosts, else any. */
-static bool
-open_any(struct run *run)
-{
-    struct osw_error ignored = OSW_ERROR_INIT;
-
-    return connect_to(run, true, &ignored) || open_database(run, false);
-}
-
-/* A window that the definition cannot take, or that means several at once. */
-static bool
-check_window(struct run *run)
-{
-    const struct osw_probe *probe = &run->probe;
-    struct osw_error error = OSW_ERROR_INIT;
-
-    if (run->window == NULL) {
-        return true;
-    }
-    if (probe->count > 1) {
-        osw_error_set(&error,
-                      OSW_EXIT_USAGE,
-                      "--window: there are %d sweeps; say which with --sweep",
-                      probe->count);
-    } else if (probe->sweeps[0].shorter && !run->options->dry_run) {
-        osw_error_set(
-            &error,
-            OSW_EXIT_USAGE,
-            "--window: shorter than the one %s is defined with; write "
-            "a longer one, or add --dry-run to see what it would mean",
-            probe->sweeps[0].name);
-    } else if (!probe->sweeps[0].takes_window) {
-        osw_error_set(&error,
-                      OSW_EXIT_USAGE,
-                      "--window: %s has a deadline for each order; leave "
-                      "--window out",
-                      probe->sweeps[0].name);
-    } else {
-        return true;
-    }
-    fail(run, NULL, &error);
-    return false;
-}
-
-static bool
-look(struct run *run)
-{
-    struct osw_error error = OSW_ERROR_INIT;
-
-    if (!osw_probe(run->pg,
-                   run->options->sweep,
-                   run->window,
-                   run->hard_ms,
-                   &run->probe,
-                   &error) ||
-        !osw_session_settle(&run->session,
-                            run->options->pooler,
-                            run->probe.server_pid,
-                            run->probe.isolation,
-                            &error)) {
-        fail(run, NULL, &error);
-        return false;
-    }
-    OSW_INJECTION_POINT("after-probe");
-    return check_window(run);
-}
-
-static bool
-set_session(struct run *run)
-{
-    struct osw_error error = OSW_ERROR_INIT;
-
-    if (!osw_session_set(&run->session, run->hard_ms, &error)) {
-        fail(run, NULL, &error);
-        return false;
-    }
-    return true;
-}
-
-static void
 report_idle(struct run *run,
             const struct osw_probe_sweep *sweep,
             const char *why,
@@ -258,12 +43,13 @@ report_idle(struct run *run,
 {
     const struct osw_report report = {.sweep = sweep->name,
                                       .stopped = why,
-                                      .rest = sweep->due,
+                                      /* of a broken one nobody knows */
+                                      .rest = sweep->due || error != NULL,
                                       .next_deadline = sweep->next_deadline,
                                       .exit = exit,
                                       .error = error};
 
-    osw_report_write(run->out, run->format, &report);
+    osw_report_write(run->task.out, run->task.format, &report);
 }
 
 static void
@@ -285,7 +71,7 @@ report_run(struct run *run,
     if (result->error.message[0] != '\0') {
         report.error = result->error.message;
     }
-    osw_report_write(run->out, run->format, &report);
+    osw_report_write(run->task.out, run->task.format, &report);
 }
 
 /* Somebody else sweeps; is he alive? */
@@ -305,14 +91,14 @@ handle_busy(struct run *run, const struct osw_probe_sweep *sweep)
         osw_error_hint(&error,
                        "look for its session in pg_stat_activity and "
                        "pg_locks");
-        fail(run, NULL, &error);
+        osw_task_tell(&run->task, NULL, &error);
         exit = error.exit;
-    } else if (run->options->fail_if_busy) {
+    } else if (run->task.options->fail_if_busy) {
         osw_error_set(&error,
                       OSW_EXIT_TEMPORARY,
                       "%s: another run is working on it",
                       sweep->name);
-        fail(run, NULL, &error);
+        osw_task_tell(&run->task, NULL, &error);
         exit = error.exit;
     }
     report_idle(
@@ -384,12 +170,12 @@ log_end(struct run *run, const char *name, struct osw_sweep_result *result)
                 error->sqlstate);
         break;
     case OSW_SWEEP_BROKEN:
-        osw_probe_blame(run->pg, name, run->drain_ms, error);
+        osw_probe_blame(run->task.pg, name, run->task.drain_ms, error);
         osw_fault_classify(error);
-        fail(run, name, error);
+        osw_task_tell(&run->task, name, error);
         break;
     case OSW_SWEEP_LOST:
-        fail(run, name, error);
+        osw_task_tell(&run->task, name, error);
         break;
     }
     if (unknown > 0) {
@@ -416,10 +202,11 @@ close_run(struct run *run,
 
     OSW_INJECTION_POINT("before-close");
     if (closed &&
-        !osw_runlog_finish(run->pg, run_id, result, run->drain_ms, &error)) {
+        !osw_runlog_finish(
+            run->task.pg, run_id, result, run->task.drain_ms, &error)) {
         closed = false;
         osw_fault_classify(&error);
-        fail(run, sweep->name, &error);
+        osw_task_tell(&run->task, sweep->name, &error);
         result->stop = OSW_SWEEP_LOST;
         result->error = error;
     }
@@ -427,7 +214,8 @@ close_run(struct run *run,
         return result->rest && result->stop == OSW_SWEEP_TIME_LIMIT ? TURN_REST
                                                                     : TURN_OVER;
     }
-    if (run->limits.asynchronous && result->counts[OSW_OUTCOME_SWEPT] > 0) {
+    if (run->task.limits.asynchronous &&
+        result->counts[OSW_OUTCOME_SWEPT] > 0) {
         osw_log(OSW_LOG_ERROR,
                 "%s: %" PRId64 " orders were swept, but are not known to be "
                 "durable",
@@ -441,7 +229,7 @@ close_run(struct run *run,
 static void
 count_orders(struct run *run, const struct osw_sweep_result *result)
 {
-    if (run->options->max_orders > 0) {
+    if (run->task.options->max_orders > 0) {
         run->orders_left -= result->counts[OSW_OUTCOME_SWEPT];
     }
 }
@@ -456,12 +244,12 @@ sweep_orders(struct run *run,
 {
     const struct osw_sweep_config config = {
         .name = sweep->name,
-        .batch_size = run->options->batch_size,
+        .batch_size = run->task.options->batch_size,
         .depth = OSW_SWEEP_DEPTH,
         .max_orders = run->orders_left,
         .soft_deadline_ms = soft_ms,
-        .hard_deadline_ms = run->hard_ms,
-        .drain_deadline_ms = run->drain_ms,
+        .hard_deadline_ms = run->task.hard_ms,
+        .drain_deadline_ms = run->task.drain_ms,
     };
     struct osw_stream stream;
     struct osw_sweep_result result;
@@ -470,17 +258,21 @@ sweep_orders(struct run *run,
     enum turn turn = TURN_LOST;
     enum osw_exit exit = OSW_EXIT_OK;
 
-    if (!osw_stream_open(
-            &stream, run->pg, definition, run->window, run_id, &error)) {
+    if (!osw_stream_open(&stream,
+                         run->task.pg,
+                         definition,
+                         run->task.window,
+                         run_id,
+                         &error)) {
         osw_stream_close(&stream);
-        fail(run, sweep->name, &error);
+        osw_task_fail(&run->task, sweep->name, &error);
         return TURN_LOST;
     }
     osw_sweep(&config, &osw_stream_ops, &stream, &result);
     log_end(run, sweep->name, &result);
     turn = close_run(run, sweep, run_id, &result);
     exit = exit_of(&result);
-    note(run, exit);
+    osw_task_note(&run->task, exit);
     count_orders(run, &result);
     OSW_INJECTION_POINT("before-report");
     report_run(
@@ -497,20 +289,27 @@ open_run(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
     char run_id[OSW_RUN_ID_SIZE];
     enum turn turn = TURN_OVER;
 
-    if (!osw_definition_load(
-            run->pg, sweep->name, run->hard_ms, &definition, &error)) {
+    if (!osw_definition_load(run->task.pg,
+                             sweep->name,
+                             run->task.hard_ms,
+                             &definition,
+                             &error)) {
         osw_fault_classify(&error);
-        fail(run, sweep->name, &error);
+        osw_task_fail(&run->task, sweep->name, &error);
         return error.sqlstate[0] == '\0' && error.exit == OSW_EXIT_UNAVAILABLE
                    ? TURN_LOST
                    : TURN_OVER;
     }
-    if (osw_runlog_begin(
-            run->pg, sweep->name, run->window, run->hard_ms, run_id, &error)) {
+    if (osw_runlog_begin(run->task.pg,
+                         sweep->name,
+                         run->task.window,
+                         run->task.hard_ms,
+                         run_id,
+                         &error)) {
         turn = sweep_orders(run, sweep, &definition, run_id, soft_ms);
     } else {
         osw_fault_classify(&error);
-        fail(run, sweep->name, &error);
+        osw_task_fail(&run->task, sweep->name, &error);
         turn = TURN_LOST;
     }
     osw_definition_clear(&definition);
@@ -525,9 +324,9 @@ take_turn(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
     enum osw_claim_result claimed = OSW_CLAIM_WITHOUT;
     enum turn turn = TURN_LOST;
 
-    if (run->options->lock) {
+    if (run->task.options->lock) {
         claimed = osw_claim_take(
-            &run->claim, sweep->name, sweep->id, run->hard_ms, &error);
+            &run->claim, sweep->name, sweep->id, run->task.hard_ms, &error);
     }
     switch (claimed) {
     case OSW_CLAIM_HELD:
@@ -537,13 +336,14 @@ take_turn(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
         handle_busy(run, sweep);
         return TURN_OVER;
     case OSW_CLAIM_FAILED:
-        fail(run, sweep->name, &error);
+        osw_task_fail(&run->task, sweep->name, &error);
         return TURN_LOST;
     }
     OSW_INJECTION_POINT("after-lock");
     turn = open_run(run, sweep, soft_ms);
     if (turn != TURN_LOST && claimed == OSW_CLAIM_HELD &&
-        !osw_claim_release(&run->claim, sweep->id, run->drain_ms, &error)) {
+        !osw_claim_release(
+            &run->claim, sweep->id, run->task.drain_ms, &error)) {
         osw_log(OSW_LOG_WARNING, "%s: %s", sweep->name, error.message);
     }
     return turn;
@@ -552,8 +352,8 @@ take_turn(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
 static bool
 may_go_on(const struct run *run)
 {
-    return osw_clock_now_ms() < run->soft_ms &&
-           (run->options->max_orders == 0 || run->orders_left > 0) &&
+    return osw_clock_now_ms() < run->task.soft_ms &&
+           (run->task.options->max_orders == 0 || run->orders_left > 0) &&
            osw_interrupt_count() == 0;
 }
 
@@ -564,10 +364,11 @@ share_of_time(const struct run *run, int from)
     int64_t now = osw_clock_now_ms();
     int sharing = 0;
 
-    for (int i = from; i < run->probe.count; i++) {
-        sharing += run->probe.sweeps[i].due ? 1 : 0;
+    for (int i = from; i < run->task.probe.count; i++) {
+        sharing += run->task.probe.sweeps[i].due ? 1 : 0;
     }
-    return sharing > 1 ? now + (run->soft_ms - now) / sharing : run->soft_ms;
+    return sharing > 1 ? now + (run->task.soft_ms - now) / sharing
+                       : run->task.soft_ms;
 }
 
 /*
@@ -585,7 +386,7 @@ pass_over(struct run *run, const struct osw_probe_sweep *sweep, bool again)
                 "%s: stopped by a signal before %s",
                 sweep->name,
                 again ? "its next turn" : "it began");
-        note(run, exit);
+        osw_task_note(&run->task, exit);
     }
     if (!again) {
         report_idle(run, sweep, stopped ? "signal" : "no turn", exit, NULL);
@@ -601,8 +402,8 @@ sweep_all(struct run *run, int due)
     bool again = false;
 
     while (due > 0) {
-        for (int i = 0; i < run->probe.count; i++) {
-            struct osw_probe_sweep *sweep = &run->probe.sweeps[i];
+        for (int i = 0; i < run->task.probe.count; i++) {
+            struct osw_probe_sweep *sweep = &run->task.probe.sweeps[i];
 
             if (!sweep->due) {
                 continue;
@@ -621,29 +422,26 @@ sweep_all(struct run *run, int due)
     }
 }
 
-/* Sweeps with nothing due, or that cannot be looked at; returns the others. */
+/* Sweeps with nothing to sweep, or that cannot be looked at; returns the
+ * others. */
 static int
 sort_out(struct run *run)
 {
     struct osw_error error = OSW_ERROR_INIT;
     int due = 0;
 
-    for (int i = 0; i < run->probe.count; i++) {
-        const struct osw_probe_sweep *sweep = &run->probe.sweeps[i];
+    for (int i = 0; i < run->task.probe.count; i++) {
+        const struct osw_probe_sweep *sweep = &run->task.probe.sweeps[i];
 
-        if (sweep->error_message != NULL) {
-            osw_error_set(&error, OSW_EXIT_CONFIG, "%s", sweep->error_message);
-            osw_one_line(
-                error.sqlstate, sizeof(error.sqlstate), sweep->error_state);
-            osw_fault_classify(&error);
-            fail(run, sweep->name, &error);
+        if (osw_probe_failed(sweep, &error)) {
+            osw_task_tell(&run->task, sweep->name, &error);
             report_idle(run, sweep, "broken", error.exit, error.message);
         } else if (sweep->due) {
             due++;
         } else {
             report_idle(run,
                         sweep,
-                        sweep->paused ? "paused" : "nothing due",
+                        sweep->paused ? "paused" : "nothing to sweep",
                         OSW_EXIT_OK,
                         NULL);
         }
@@ -657,250 +455,37 @@ give_signs_of_life(struct run *run)
 {
     struct osw_error error = OSW_ERROR_INIT;
 
-    for (int i = 0; i < run->probe.count; i++) {
-        const struct osw_probe_sweep *sweep = &run->probe.sweeps[i];
+    for (int i = 0; i < run->task.probe.count; i++) {
+        const struct osw_probe_sweep *sweep = &run->task.probe.sweeps[i];
 
         if (!sweep->due && !sweep->paused && sweep->error_message == NULL &&
             sweep->silent_s > SILENT_S &&
-            !osw_runlog_alive(run->pg, sweep->name, run->hard_ms, &error)) {
+            !osw_runlog_alive(
+                run->task.pg, sweep->name, run->task.hard_ms, &error)) {
             osw_fault_classify(&error);
-            fail(run, sweep->name, &error);
+            osw_task_fail(&run->task, sweep->name, &error);
             return;
         }
     }
-}
-
-static void
-close_database(struct run *run)
-{
-    osw_probe_clear(&run->probe);
-    osw_claim_close(&run->claim);
-    osw_pg_close(run->pg);
 }
 
 enum osw_exit
 osw_run(const struct osw_options *options, int64_t started_ms, FILE *out)
 {
-    struct run run;
+    struct run run = {.orders_left = options->max_orders};
 
-    prepare(&run, options, started_ms, out);
-    if (open_database(&run, true) && look(&run)) {
+    osw_task_begin(&run.task, options, started_ms, out);
+    osw_claim_open(
+        &run.claim, &run.task.session, &run.task.target, &run.task.limits);
+    if (osw_task_open(&run.task, true) && osw_task_look(&run.task)) {
         int due = sort_out(&run);
 
         give_signs_of_life(&run);
-        if (due > 0 && set_session(&run)) {
+        if (due > 0 && osw_task_set_session(&run.task)) {
             sweep_all(&run, due);
         }
     }
-    close_database(&run);
-    return run.exit;
-}
-
-static void
-show_all(struct run *run)
-{
-    struct osw_error error = OSW_ERROR_INIT;
-
-    for (int i = 0; i < run->probe.count; i++) {
-        if (!osw_preview(run->pg,
-                         run->probe.sweeps[i].name,
-                         run->window,
-                         run->options->limit,
-                         run->hard_ms,
-                         run->format,
-                         run->out,
-                         &error)) {
-            fail(run, run->probe.sweeps[i].name, &error);
-            return;
-        }
-    }
-    if (!osw_preview_end(run->pg, run->hard_ms, &error)) {
-        osw_fault_classify(&error);
-        fail(run, NULL, &error);
-    }
-}
-
-/* Look at all sweeps in one transaction, and leave the database. */
-static void
-dry_run(struct run *run)
-{
-    struct osw_error error = OSW_ERROR_INIT;
-
-    if (open_database(run, false) && look(run) && set_session(run)) {
-        if (osw_preview_begin(run->pg, run->hard_ms, &error)) {
-            show_all(run);
-        } else {
-            osw_fault_classify(&error);
-            fail(run, NULL, &error);
-        }
-    }
-    close_database(run);
-}
-
-enum osw_exit
-osw_run_dry(const struct osw_options *options, int64_t started_ms, FILE *out)
-{
-    struct run run;
-    struct osw_error error = OSW_ERROR_INIT;
-    char *text = NULL;
-    size_t size = 0;
-
-    prepare_answer(&run, options, started_ms, out);
-    /* Written when the transaction is over: who reads may stop reading. */
-    run.out = open_memstream(&text, &size);
-    if (run.out != NULL) {
-        dry_run(&run);
-    }
-    if (run.out == NULL || fclose(run.out) != 0) {
-        osw_error_set(&error, OSW_EXIT_INTERNAL, "out of memory");
-        fail(&run, NULL, &error);
-    } else {
-        (void)fwrite(text, 1, size, out); /* main tells a failure */
-    }
-    free(text);
-    return run.exit;
-}
-
-/* Two connections, each as a run would use it. */
-static bool
-probe_sessions(struct run *run, struct osw_check_counts *counts)
-{
-    struct run other;
-    struct osw_error error = OSW_ERROR_INIT;
-    bool done = false;
-
-    prepare(&other, run->options, osw_clock_now_ms(), run->out);
-    other.format = run->format;
-    if (!open_database(&other, true)) {
-        note(run, other.exit);
-        return false;
-    }
-    done = osw_check_probe(run->pg,
-                           other.pg,
-                           run->session.pooled,
-                           run->hard_ms,
-                           run->format,
-                           run->out,
-                           counts,
-                           &error);
-    close_database(&other);
-    if (!done) {
-        fail(run, NULL, &error);
-    }
-    return done;
-}
-
-static bool
-know_session(struct run *run)
-{
-    struct osw_error error = OSW_ERROR_INIT;
-
-    if (!osw_session_ask(
-            &run->session, run->options->pooler, run->hard_ms, &error)) {
-        fail(run, NULL, &error);
-        return false;
-    }
-    return set_session(run);
-}
-
-enum osw_exit
-osw_run_check(const struct osw_options *options, int64_t started_ms, FILE *out)
-{
-    struct run run;
-    struct osw_check_counts counts = {0, 0, 0, false};
-    struct osw_error error = OSW_ERROR_INIT;
-
-    prepare_answer(&run, options, started_ms, out);
-    if (open_any(&run) && know_session(&run)) {
-        if (!osw_check(run.pg,
-                       options->role,
-                       run.hard_ms,
-                       run.format,
-                       out,
-                       &counts,
-                       &error)) {
-            fail(&run, NULL, &error);
-        } else if (options->probe && !counts.blind) {
-            (void)probe_sessions(&run, &counts);
-        }
-    }
-    if (counts.fail > 0) {
-        note(&run, OSW_EXIT_CONFIG);
-    } else if (counts.warn > 0) {
-        note(&run, OSW_EXIT_PARTIAL);
-    }
-    close_database(&run);
-    return run.exit;
-}
-
-/* explain needs to know which sweep is meant. */
-static const char *
-only_sweep(struct run *run)
-{
-    struct osw_error error = OSW_ERROR_INIT;
-
-    if (run->probe.count == 1) {
-        return run->probe.sweeps[0].name;
-    }
-    osw_error_set(&error,
-                  OSW_EXIT_USAGE,
-                  "explain: there are %d sweeps; say which with --sweep",
-                  run->probe.count);
-    fail(run, NULL, &error);
-    return NULL;
-}
-
-enum osw_exit
-osw_run_explain(const struct osw_options *options,
-                int64_t started_ms,
-                FILE *out)
-{
-    struct run run;
-    struct osw_error error = OSW_ERROR_INIT;
-    const char *sweep = NULL;
-
-    prepare_answer(&run, options, started_ms, out);
-    if (open_database(&run, false) && look(&run) && set_session(&run)) {
-        sweep = only_sweep(&run);
-    }
-    if (sweep != NULL && !osw_explain(run.pg,
-                                      sweep,
-                                      options->key,
-                                      options->key_columns,
-                                      run.hard_ms,
-                                      run.format,
-                                      out,
-                                      &error)) {
-        fail(&run, NULL, &error);
-    }
-    close_database(&run);
-    return run.exit;
-}
-
-enum osw_exit
-osw_run_migrate(const struct osw_options *options, FILE *out)
-{
-    struct run run;
-    struct osw_migrate_result result = {0, 0, 0};
-    struct osw_error error = OSW_ERROR_INIT;
-
-    if (options->print) {
-        osw_migrate_print(out);
-        return OSW_EXIT_OK;
-    }
-    prepare(&run, options, osw_clock_now_ms(), out);
-    if (open_database(&run, true)) {
-        if (!osw_migrate(run.pg, &result, &error)) {
-            fail(&run, NULL, &error);
-        } else if (run.format != OSW_REPORT_NONE) {
-            (void)fprintf(out,
-                          "schema order_sweep: version %d, was %d; %d "
-                          "definitions generated anew\n",
-                          result.to,
-                          result.from,
-                          result.regenerated);
-        }
-    }
-    close_database(&run);
-    return run.exit;
+    osw_claim_close(&run.claim);
+    osw_task_end(&run.task);
+    return run.task.exit;
 }

@@ -27,7 +27,7 @@ bool osw_runlog_finish(struct osw_pg *pg,
                        int64_t deadline_ms,
                        struct osw_error *error);
 
-/* Note that a run looked after a sweep and found nothing due. */
+/* Note that a run looked after a sweep and found nothing to sweep. */
 bool osw_runlog_alive(struct osw_pg *pg,
                       const char *sweep,
                       int64_t deadline_ms,

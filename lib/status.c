@@ -8,7 +8,8 @@
  */
 static const struct osw_exit_row exit_rows[] = {
     {OSW_EXIT_OK,
-     "done; also nothing due, lock busy, time limit reached with a rest left"},
+     "done; also nothing to sweep, lock busy, time limit reached with a rest "
+     "left"},
     {OSW_EXIT_TEMPORARY,
      "stopped by a signal; orders table locked; lock busy, with "
      "--fail-if-busy or a dead holder"},
@@ -101,34 +102,70 @@ whole_characters(const char *text, size_t limit)
     return limit;
 }
 
+/*
+ * The length of the blanks and controls that text begins with, up to end, and
+ * whether there is a control among them.
+ */
+static size_t
+gap_length(const char *text, const char *end, bool *control)
+{
+    const char *at = text;
+
+    *control = false;
+    while (at < end) {
+        if (is_control(*at)) {
+            *control = true;
+        } else if (is_wide_control(at)) {
+            *control = true;
+            at++;
+        } else if (*at != ' ') {
+            break;
+        }
+        at++;
+    }
+    return (size_t)(at - text);
+}
+
+/* Let a text that fills size bytes, and has no room for more, end in dots. */
+static void
+end_in_dots(char *text, size_t size)
+{
+    static const char dots[] = "...";
+    size_t length = whole_characters(text, size - sizeof dots);
+
+    memcpy(text + length, dots, sizeof dots);
+}
+
 void
 osw_one_line(char *field, size_t size, const char *text)
 {
-    static const char dots[] = "...";
-    size_t length = trimmed_length(text);
-    bool cut = false;
+    const char *end = text + trimmed_length(text);
+    size_t length = 0;
 
     if (size == 0) {
         return;
     }
-    if (length >= size) {
-        cut = size > sizeof dots;
-        length = whole_characters(text, size - (cut ? sizeof dots : 1));
-    }
-    for (size_t i = 0; i < length; i++) {
-        bool wide = i + 1 < length && is_wide_control(text + i);
+    while (text < end && length < size) {
+        bool control = false;
+        size_t gap = gap_length(text, end, &control);
 
-        field[i] = text[i];
-        if (wide) {
-            field[i++] = ' ';
-        }
-        if (wide || is_control(field[i])) {
-            field[i] = ' ';
+        if (control) {
+            field[length++] = ' ';
+            text += gap;
+        } else { /* the gap, or a character that is none */
+            const char *next = text + (gap > 0 ? gap : 1);
+
+            while (text < next && length < size) {
+                field[length++] = *text++;
+            }
         }
     }
-    field[length] = '\0';
-    if (cut) {
-        memcpy(field + length, dots, sizeof dots);
+    if (length < size) {
+        field[length] = '\0';
+    } else if (size > sizeof "...") {
+        end_in_dots(field, size);
+    } else {
+        field[whole_characters(field, size - 1)] = '\0';
     }
 }
 
@@ -140,8 +177,7 @@ osw_format_line(char *field, size_t size, const char *format, va_list arguments)
     int length = vsnprintf(text, sizeof text, format, arguments);
 
     if (length >= (int)sizeof text) {
-        /* No blank at the end: the text counts as too long, and is cut. */
-        text[sizeof text - 2] = '.';
+        end_in_dots(text, sizeof text);
     }
     osw_one_line(field, size, text);
 }
@@ -162,6 +198,71 @@ osw_error_set(struct osw_error *error,
     error->sqlstate[0] = '\0';
     error->hint[0] = '\0';
     return false;
+}
+
+/* A text that is put together; what has no room is left out. */
+struct text {
+    char bytes[2048]; /* more than any message */
+    size_t length;
+};
+
+static void
+append(struct text *text, const char *part, size_t length)
+{
+    size_t room = sizeof(text->bytes) - 1 - text->length;
+
+    length = length < room ? length : room;
+    memcpy(text->bytes + text->length, part, length);
+    text->length += length;
+    text->bytes[text->length] = '\0';
+}
+
+/* Part a line that begins so from what stands before it. */
+static void
+append_separator(struct text *text, bool indented, char first)
+{
+    bool goes_on = indented && first >= 'a' && first <= 'z';
+
+    if (text->length == 0) {
+        return;
+    }
+    if (!goes_on && strchr(".?!", text->bytes[text->length - 1]) == NULL) {
+        append(text, ";", 1);
+    }
+    append(text, " ", 1);
+}
+
+/* Take the second blank after a colon out. */
+static void
+close_up(char *text)
+{
+    char *at = strstr(text, ":  ");
+
+    while (at != NULL) {
+        memmove(at + 1, at + 2, strlen(at + 2) + 1);
+        at = strstr(at, ":  ");
+    }
+}
+
+bool
+osw_error_set_lines(struct osw_error *error,
+                    enum osw_exit exit,
+                    const char *lines)
+{
+    struct text text = {"", 0};
+
+    while (*lines != '\0') {
+        size_t length = strcspn(lines, "\n");
+        size_t indent = strspn(lines, " \t");
+
+        if (indent < length) {
+            append_separator(&text, indent > 0, lines[indent]);
+            append(&text, lines + indent, length - indent);
+        }
+        lines += length + (lines[length] == '\n' ? 1 : 0);
+    }
+    close_up(text.bytes);
+    return osw_error_set(error, exit, "%s", text.bytes);
 }
 
 bool

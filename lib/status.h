@@ -57,8 +57,7 @@ struct osw_error {
     }
 
 /*
- * Fill error: exit code, and a printf-formatted message.  Line breaks and
- * other control characters become blanks, so that it stays one line.  Clears
+ * Fill error: exit code, and a printf-formatted message, as one line.  Clears
  * sqlstate and hint; the arguments may be texts of the same error.  Always
  * returns false: a failing function can say "return osw_error_set(...)".
  */
@@ -67,14 +66,23 @@ bool osw_error_set(struct osw_error *error,
                    const char *format,
                    ...) __attribute__((format(printf, 3, 4)));
 
+/*
+ * The same with a text of libpq, which has several lines and more blanks than
+ * one after "FATAL:".  What began a line of its own stands behind a semicolon.
+ */
+bool osw_error_set_lines(struct osw_error *error,
+                         enum osw_exit exit,
+                         const char *lines);
+
 /* Set the hint of an error that is already filled; always returns false. */
 bool osw_error_hint(struct osw_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * Copy text into a field of size bytes as one line: control characters become
- * blanks, trailing blanks go, a text that does not fit ends in "...", never
- * within a UTF-8 character.  Field and text may be the same.
+ * Copy text into a field of size bytes as one line: control characters and the
+ * blanks about them become one blank, trailing blanks go, a text that does not
+ * fit ends in "...", never within a UTF-8 character.  Field and text may be the
+ * same.
  */
 void osw_one_line(char *field, size_t size, const char *text);
 

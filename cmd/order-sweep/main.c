@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "command.h"
 #include "command_line.h"
 #include "help.h"
 #include "interrupt.h"
@@ -60,16 +61,16 @@ work(const struct osw_options *options, int64_t started_ms)
 {
     switch (options->verb) {
     case OSW_VERB_MIGRATE:
-        return osw_run_migrate(options, stdout);
+        return osw_command_migrate(options, stdout);
     case OSW_VERB_CHECK:
-        return osw_run_check(options, started_ms, stdout);
+        return osw_command_check(options, started_ms, stdout);
     case OSW_VERB_EXPLAIN:
-        return osw_run_explain(options, started_ms, stdout);
+        return osw_command_explain(options, started_ms, stdout);
     case OSW_VERB_RUN:
         break;
     }
     if (options->dry_run) {
-        return osw_run_dry(options, started_ms, stdout);
+        return osw_command_dry_run(options, started_ms, stdout);
     }
     return osw_run(options, started_ms, stdout);
 }

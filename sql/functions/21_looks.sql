@@ -76,7 +76,8 @@ BEGIN
     SELECT * INTO c FROM order_sweep.clauses(s);
     name := s.name || '_next';
     arguments := 'interval';
-    returns := 'TABLE (due boolean, next_deadline timestamptz)';
+    -- Names that no column has: one that was renamed must not be found in them.
+    returns := 'TABLE (order_sweep_due boolean, order_sweep_deadline timestamptz)';
     options := 'STABLE ' || order_sweep.look_pins(s) || order_sweep.index_pins();
     body := format($body$
 #variable_conflict use_column
@@ -172,9 +173,11 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     -- A block of its own: a part that raises must not hide the others.
     SELECT format(
-        E'    what := %L;\n    BEGIN\n'
-        '        SELECT coalesce((%s\n)::text, ''NULL'') INTO value FROM %s o WHERE %s;\n'
-        '    EXCEPTION WHEN OTHERS THEN\n        value := ''error: '' || SQLERRM;\n'
+        E'    order_sweep_what := %L;\n    BEGIN\n'
+        '        SELECT coalesce((%s\n)::text, ''NULL'') INTO order_sweep_value\n'
+        '          FROM %s o WHERE %s;\n'
+        '    EXCEPTION WHEN OTHERS THEN\n'
+        '        order_sweep_value := ''error: '' || SQLERRM;\n'
         '    END;\n    RETURN NEXT;\n', what, expression, s.orders, key_where)
 $$;
 COMMENT ON FUNCTION order_sweep.build_part IS
@@ -207,7 +210,7 @@ BEGIN
               FROM json_each_text(s.unless) WITH ORDINALITY AS j(key, value, n)) f;
     name := s.name || '_explain';
     arguments := array_to_string(s.key_types, ', ');
-    returns := 'TABLE (what text, value text)';
+    returns := 'TABLE (order_sweep_what text, order_sweep_value text)';
     options := 'STABLE ' || order_sweep.look_pins(s);
     body := format($body$
 #variable_conflict use_column
@@ -238,9 +241,10 @@ BEGIN
         SELECT j.swept_at, j.run_id, j.payload FROM order_sweep.journal j
          WHERE j.sweep = %L AND j.order_key = order_sweep_key ORDER BY j.ordinal
     LOOP
-        what := 'swept';
-        value := order_sweep_row.swept_at || ' by run ' || order_sweep_row.run_id
-                 || ', event ' || order_sweep_row.payload;
+        order_sweep_what := 'swept';
+        order_sweep_value := order_sweep_row.swept_at
+            || ' by run ' || order_sweep_row.run_id
+            || ', event ' || order_sweep_row.payload;
         RETURN NEXT;
         -- The last of them, where it may be swept again.
         IF order_sweep_state ~ '^(not swept: not unpaid|swept by run)' THEN
@@ -251,10 +255,11 @@ BEGIN
         SELECT f.* FROM order_sweep.failure f
          WHERE f.sweep = %L AND f.order_key = order_sweep_key
     LOOP
-        what := 'last failure';
-        value := order_sweep_row.sqlstate || ': ' || order_sweep_row.message
-                 || ' (' || order_sweep_row.attempts || ' attempts, the last at '
-                 || order_sweep_row.failed_at || ')';
+        order_sweep_what := 'last failure';
+        order_sweep_value := order_sweep_row.sqlstate
+            || ': ' || order_sweep_row.message
+            || ' (' || order_sweep_row.attempts || ' attempts, the last at '
+            || order_sweep_row.failed_at || ')';
         RETURN NEXT;
         IF order_sweep_state = 'sweep' AND order_sweep_row.quarantined THEN
             order_sweep_state := 'not swept: quarantined';
@@ -267,9 +272,10 @@ BEGIN
        AND EXISTS (SELECT FROM order_sweep.sweep d WHERE d.name = %L AND d.paused) THEN
         order_sweep_state := 'not swept: the sweep is paused';
     END IF;
-    what := 'verdict';
-    value := CASE WHEN order_sweep_state = 'sweep' THEN 'the next run sweeps it'
-                  ELSE replace(order_sweep_state, 'keep: ', 'kept: ') END;
+    order_sweep_what := 'verdict';
+    order_sweep_value := CASE
+        WHEN order_sweep_state = 'sweep' THEN 'the next run sweeps it'
+        ELSE replace(order_sweep_state, 'keep: ', 'kept: ') END;
     RETURN NEXT;
 END $body$, order_sweep.until(s, 'NULL::interval', false), c.declarations,
         c.settings, c.key_json, s.orders, c.key_where,

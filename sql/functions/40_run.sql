@@ -84,8 +84,8 @@ BEGIN
             -- One definition that a migration of the shop broke must not
             -- hide the others.
             BEGIN
-                EXECUTE format('SELECT due, next_deadline FROM %s($1)',
-                               order_sweep.own_function(name, '_next'))
+                EXECUTE format('SELECT order_sweep_due, order_sweep_deadline '
+                               'FROM %s($1)', order_sweep.own_function(name, '_next'))
                    INTO due, next_deadline USING probe."window";
             EXCEPTION WHEN query_canceled OR OTHERS THEN
                 GET STACKED DIAGNOSTICS
@@ -277,7 +277,7 @@ AS $$
       FROM order_sweep.sweep s WHERE s.name = $1 AND l.sweep_id = s.id
 $$;
 COMMENT ON FUNCTION order_sweep.sign_of_life IS
-    'book that a run looked after this sweep and found nothing due';
+    'book that a run looked after this sweep and found nothing to sweep';
 
 CREATE OR REPLACE FUNCTION order_sweep.event_id(
     sweep text, order_key jsonb, ordinal integer)

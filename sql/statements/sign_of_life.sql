@@ -1,2 +1,2 @@
--- Nothing was due, but a run looked.  $1: sweep.
+-- There was nothing to sweep, but a run looked.  $1: sweep.
 SELECT order_sweep.sign_of_life($1::text)

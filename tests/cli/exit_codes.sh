@@ -72,8 +72,9 @@ SELECT order_sweep.define(
     set => 'order_status = 3, closed_at = now()');
 SQL
 dump "$before"
-refused 64 '--window: there are 2 sweeps; say which with --sweep' --window 1h
-refused 64 '--window: there are 2 sweeps; say which with --sweep' \
+which='say which with --sweep: another, cancel_unpaid'
+refused 64 "--window: there are 2 sweeps; $which" --window 1h
+refused 64 "--window: there are 2 sweeps; $which" \
     --window 1h --dry-run
 unchanged "$before"
 sql -o /dev/null <<'SQL'
@@ -94,11 +95,11 @@ dump "$before"
 for dry in '' --dry-run; do
     # shellcheck disable=SC2086  # empty: no argument
     {
-        refused 69 'connection to server on socket "/nowhere/*' \
+        refused 69 'connection to server on socket "/nowhere/*" failed: No such file or directory; Is the server running *' \
             --host /nowhere $dry
         refused 69 'connection to server at "127.0.0.1", port 1 failed: *' \
             --host 127.0.0.1 --port 1 $dry
-        refused 69 '*database "osw_nowhere" does not exist' \
+        refused 69 '* failed: FATAL: database "osw_nowhere" does not exist' \
             --dbname osw_nowhere $dry
         refused 69 '*role "osw_nobody" does not exist' \
             --username osw_nobody $dry
@@ -221,7 +222,7 @@ sql -c 'DROP TRIGGER slow ON shop.orders'
 run 0
 silent
 run 0 --format json
-grep -q '"stopped":"nothing due"' "$out" || die 'something is due'
+grep -q '"stopped":"nothing to sweep"' "$out" || die 'there is something to sweep'
 invariants
 
 # --- 75: a signal; busy ------------------------------------------------------

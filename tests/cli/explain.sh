@@ -124,14 +124,15 @@ CREATE TABLE shop.parts ("Region" text, code char(4), n bigint, state text,
 INSERT INTO shop.parts VALUES
     ('a, "b"', 'x', 1, 'open', now() - interval '2 h', '1'),
     ('it''s \ {1}', 'long', 9223372036854775807, 'open', NULL, '1'),
-    ('', '', -1, 'open', now() - interval '2 h', 'many'),
+    ('', '', -1, 'open', now() - interval '2 h', '1'),
     (E'Größe\n2', 'x', 1, 'open', now(), '1');
 SELECT order_sweep.define(sweep => 'parts', orders => 'shop.parts',
     key => '{Region,code,n}', unpaid => $$state = 'open' -- waits$$,
     since => 'at', after => '1 hour', set => $$state = 'closed'$$,
     unless => '{"limited": "limits::int > 1"}');
 SQL
-usage 'explain: there are 2 sweeps; say which with --sweep' "$order"
+usage 'explain: there are 2 sweeps; say which with --sweep: cancel_unpaid, parts' \
+    "$order"
 usage "key: the key of parts is Region, code, n; $mend" --sweep=parts 1
 usage 'explain: no key; write order-sweep explain KEY, a word for each column of the key' \
     --sweep=parts
@@ -156,7 +157,10 @@ explains 'padded as the column has it' 'the next run sweeps it' --sweep=parts \
     'a, "b"' 'x   ' 1
 explains 'another case is another key' 'there is no such order' --sweep=parts \
     'A, "b"' x 1
-runs 0 explain --sweep=parts -- '' '' -1
+change "UPDATE shop.parts SET limits = 'many' WHERE n = -1"
+runs 78 explain --sweep=parts -- '' '' -1
+raises='order-sweep: parts: unless "limited": invalid input syntax for type integer: "many"'
+is 'a rule that raises' "${err%%;*}" "$raises"
 is 'a rule that raises hides no other part' "$(parts | sed -E 's/\|2[0-9:. +-]+/|…/')" \
     "unpaid: state = 'open' -- waits|true
 since: at|…
@@ -165,6 +169,21 @@ due|true
 too old|false
 unless \"limited\": limits::int > 1|error: invalid input syntax for type integer: \"many\"
 verdict|error: invalid input syntax for type integer: \"many\""
+
+# It stops the sweep for all, and so is the reason for all.
+runs 78 explain --sweep=parts 'a, "b"' x 1
+is 'another order' "${err%%;*}" "$raises"
+is 'another order: its verdict' "$(parts | tail -n 1)" \
+    "verdict|not swept: ${raises#*parts: }"
+runs 78 explain --format=json --sweep=parts 'a, "b"' x 1
+is 'as JSON' "$(printf '%s\n' "$out" | tail -n 2 | sed 's/.*"exit":78/{"exit":78/')" \
+    '{"what":"verdict","value":"not swept: unless \"limited\": invalid input syntax for type integer: \"many\""}
+{"exit":78,"error":"unless \"limited\": invalid input syntax for type integer: \"many\""}'
+change "SELECT FROM order_sweep.pause('parts')"
+runs 78 explain --sweep=parts -- '' '' -1
+is 'paused: nobody else has looked' "$err" 'order-sweep: parts: invalid input syntax for type integer: "many"; order-sweep check says what does not fit'
+change "SELECT FROM order_sweep.resume('parts');
+    UPDATE shop.parts SET limits = '1' WHERE n = -1"
 
 # --- Who may ask -------------------------------------------------------------
 
@@ -177,7 +196,10 @@ is 'the sessions zone changes nothing' "$(PGTZ=Asia/Tokyo "$ORDER_SWEEP_BIN" \
     "$(PGTZ=America/Los_Angeles "$ORDER_SWEEP_BIN" explain --sweep=parts \
     'a, "b"' x 1 | md5sum)"
 change 'ALTER TABLE shop.parts RENAME COLUMN state TO status'
-explains 'a definition that no longer fits' \
-    'error: column "state" does not exist' --sweep=parts 'a, "b"' x 1
+# Not for the order alone: it is what a run says.
+runs 78 explain --sweep=parts 'a, "b"' x 1
+is 'a definition that no longer fits' "$err" 'order-sweep: parts: column "state" does not exist; look for a column that was renamed or dropped'
+is 'its verdict' "$(parts | tail -n 1)" \
+    'verdict|error: column "state" does not exist'
 is 'what does fit is told' "$(parts | grep -c '^due|true')" 1
 finish

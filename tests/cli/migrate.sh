@@ -126,3 +126,26 @@ dump "$before"
 run 78 migrate --username "$role"
 says_like '*belongs to role*'
 unchanged "$before"
+
+# --- Without a right ---------------------------------------------------------
+
+new_db migrate_rights
+dump "$before"
+run 78 migrate --username "$owner"
+grant="GRANT CREATE ON DATABASE $PGDATABASE TO $owner"
+says "role $owner has no right CREATE ON DATABASE $PGDATABASE; let role \
+$PGUSER, the owner, or a superuser $grant"
+unchanged "$before"
+sql -c "$grant"
+run 0 migrate --username "$owner"
+for right in USAGE CREATE; do
+    sql -c "REVOKE $right ON SCHEMA order_sweep FROM $owner"
+    dump "$before"
+    run 78 migrate --username "$owner"
+    grant="GRANT $right ON SCHEMA order_sweep TO $owner"
+    says "role $owner has no right $right ON SCHEMA order_sweep; let role \
+$owner, the owner, or a superuser $grant"
+    unchanged "$before"
+    sql -c "$grant"
+done
+run 0 migrate --username "$owner"

@@ -100,7 +100,7 @@ run 0
 silent
 run 0 --verbose
 is 'the report of an idle run' \
-    'cancel_unpaid: nothing due; next deadline MOMENT' "$(plain "$out")"
+    'cancel_unpaid: nothing to sweep; next deadline MOMENT' "$(plain "$out")"
 run 0
 silent
 invariants

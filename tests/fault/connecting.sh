@@ -75,13 +75,15 @@ proxy_start deaf hole
 for signal in TERM INT; do
     proxy deaf callers
     before=$answer
-    start --host 127.0.0.1 --port "${proxy_port[deaf]}"
+    start --host 127.0.0.1 --port "${proxy_port[deaf]}" --format json
     until [ "$answer" -gt "$before" ]; do
         sleep 0.02
         proxy deaf callers
     done
     kill -$signal "$pid"
     finish 75
+    grep -q '"stopped":"signal",.*"exit":75,' "$out" || die 'no line of JSON'
+    : >"$out"
     says 'stopped by a signal while connecting'
 done
 value 3 'SELECT count(*) FROM order_sweep.journal'

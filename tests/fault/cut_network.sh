@@ -48,12 +48,14 @@ cut()
     *) die "cut after $2 bytes from the $1, the run ended with $status" ;;
     esac
     statuses[$status]=$((statuses[$status] + 1))
-    if [ -s "$out" ]; then
+    if grep -q '"run":[0-9]' "$out"; then
         truthful
         reports=$((reports + 1))
         grep -q '"unknown":0' "$out" || unknown=$((unknown + 1))
     else
-        is 'the status without a report' 69 "$status"
+        is 'the status without a run' 69 "$status"
+        grep -q '"run":null,"stopped":"lost",.*"exit":69' "$out" ||
+            die 'the loss is not told'
         # Nothing told, nothing done: the last that swept is the plain run.
         value t 'SELECT max(run_id) = (SELECT max(id) FROM order_sweep.run
                                         WHERE ended_at IS NOT NULL)

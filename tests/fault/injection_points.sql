@@ -125,7 +125,7 @@ WITH told AS (
     UNION ALL
     SELECT format('plain run: %s', stopped)
       FROM plain
-     WHERE run IS NULL AND stopped <> 'nothing due'
+     WHERE run IS NULL AND stopped <> 'nothing to sweep'
 
     -- Both
 

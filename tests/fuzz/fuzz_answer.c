@@ -176,21 +176,27 @@ require_key(bool done, int columns, const struct osw_error *error)
 static void
 explain(int columns, enum osw_report_format format, FILE *out)
 {
+    struct osw_pg_answer parts = OSW_PG_ANSWER_INIT;
     struct osw_error error = OSW_ERROR_INIT;
     bool done = false;
 
     sent_key = NULL;
     next = columns;
-    done = osw_explain(NULL,
-                       "sweep",
-                       (const char *const *)texts->text,
-                       columns,
-                       0,
-                       format,
-                       out,
-                       &error);
+    done = osw_explain_ask(NULL,
+                           "sweep",
+                           (const char *const *)texts->text,
+                           columns,
+                           0,
+                           &parts,
+                           &error);
     require_key(done, columns, &error);
     json_decref(sent_key);
+    if (done) {
+        osw_explain_write(out, format, &parts, texts->text[0]);
+        REQUIRE(!osw_explain_raised(&parts, &error) ||
+                fuzz_is_plain(error.message));
+    }
+    osw_pg_answer_clear(&parts);
 }
 
 static void

@@ -278,13 +278,6 @@ fail|cancel_unpaid|row security|unless \"payment received\": query would be affe
 
 # --- Rights ------------------------------------------------------------------
 
-# Of the owner of the definition.
-super "ALTER TABLE shop.log OWNER TO $superuser"
-finds 'a table that the owner may not write' 78 "fail|tidy|privileges|each[1]: permission denied for table log|Let the table's owner GRANT it to role $owner."
-super "GRANT INSERT ON shop.log TO $owner"
-clean 'a table that he may'
-super "ALTER TABLE shop.log OWNER TO $owner"
-
 # Of the owner on the books.
 super "GRANT $other TO $owner; GRANT USAGE ON SCHEMA shop TO $other;
     GRANT SELECT, UPDATE ON shop.t TO $other"

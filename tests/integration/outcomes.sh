@@ -168,7 +168,7 @@ is 'batch under a longer window' "$(ask "SELECT count(*) FROM
 # next_is WINDOW ORDER LENGTH: that order's deadline is the next one.
 next_is()
 {
-    is "next deadline under the window $1" "$(ask "SELECT next_deadline
+    is "next deadline under the window $1" "$(ask "SELECT order_sweep_deadline
             = to_timestamp(o.created) + interval '$3'
         FROM order_sweep.cancel_unpaid_next($1), shop.orders o
         WHERE o.id = $2")" t
@@ -200,7 +200,7 @@ is 'batch of an order swept before' "$(ask "SELECT count(*) FROM
     order_sweep.cancel_unpaid_batch(NULL, NULL, NULL, 10)")" 0
 is 'newest of an order swept before' "$(ask "SELECT count(*) FROM
     order_sweep.cancel_unpaid_newest(NULL, 10)")" 0
-is 'nothing is due' "$(ask "SELECT due FROM
+is 'nothing is due' "$(ask "SELECT order_sweep_due FROM
     order_sweep.cancel_unpaid_next(NULL)")" f
 unchanged '23505: duplicate key value violates unique constraint "journal_pkey"' \
     "$order"

@@ -58,7 +58,7 @@ silent 0
 is 'a run with nothing due writes nothing' "$(fingerprint)" "$before"
 runs 0 --format=json
 is 'report' "$(fields "$out" sweep run stopped swept exit)" \
-    '"cancel_unpaid" null "nothing due" 0 0'
+    '"cancel_unpaid" null "nothing to sweep" 0 0'
 # ... but for the sign of life, when the last one is old.
 change "UPDATE order_sweep.life SET seen_at = now() - interval '301 seconds'"
 silent 0
@@ -87,6 +87,9 @@ is 'host and pid' "$(ask "SELECT host <> '', pid > 0, \"window\" IS NULL
     FROM order_sweep.run")" 't|t|t'
 runs 0 --dry-run --format=json
 is 'dry run: the kept one' "$(printf '%s\n' "$out" | grep -c 'payment received')" 2
+runs 0 --format=json
+is 'all that is due is kept' "$(fields "$out" run stopped rest)" \
+    'null "nothing to sweep" false'
 invariants 'after a run'
 
 # --- The lock ----------------------------------------------------------------
@@ -323,7 +326,7 @@ is 'runs' "$(ask 'SELECT string_agg(sweep, $$ $$ ORDER BY id) FROM (SELECT
     sweep, id FROM order_sweep.run ORDER BY id DESC LIMIT 2) AS r')" \
     'cancel_unpaid free_seat'
 runs 64 --window=1h
-is 'message' "$err" 'order-sweep: --window: there are 3 sweeps; say which with --sweep'
+is 'message' "$err" 'order-sweep: --window: there are 3 sweeps; say which with --sweep: a_broken, cancel_unpaid, free_seat'
 runs 64 --window=1h --sweep=free_seat
 is 'message' "$err" 'order-sweep: --window: free_seat has a deadline for each order; leave --window out'
 silent 0 --sweep=cancel_unpaid
@@ -348,8 +351,8 @@ change "UPDATE shop.seat SET state = 'held', held_until = now() WHERE id = 'A1'"
 runs 0 --max-orders=1 --format=json
 is 'no turn' "$(fields "$(printf '%s\n' "$out" | tail -n 1)" sweep run stopped rest)" \
     '"free_seat" null "no turn" true'
-is 'nothing due' "$(fields "$(printf '%s\n' "$out" | head -n 1)" sweep stopped rest)" \
-    '"a_broken" "nothing due" false'
+is 'nothing to sweep' "$(fields "$(printf '%s\n' "$out" | head -n 1)" sweep stopped rest)" \
+    '"a_broken" "nothing to sweep" false'
 silent 0
 invariants 'after several definitions'
 

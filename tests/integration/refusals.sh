@@ -418,7 +418,7 @@ done
 is 'the longest windows' "$(ask "BEGIN; SELECT testing.try('grace', '36525 days',
     '{\"after\": \"36525 days\", \"max_age\": \"36525 days\"}');
     SELECT count(*) FROM order_sweep.x_due(NULL);
-    SELECT due FROM order_sweep.x_next('36525 days'); ROLLBACK" | paste -s -d ' ')" \
+    SELECT order_sweep_due FROM order_sweep.x_next('36525 days'); ROLLBACK" | paste -s -d ' ')" \
     'passed 0 f'
 # Hostile text in the value of a setting is only a value.
 is 'the value of a setting' "$(ask "BEGIN; SELECT testing.try('settings',

@@ -126,14 +126,16 @@ text_tells_no_rate_of_a_run_that_took_no_time(void **state)
 static void
 text_of_a_sweep_that_was_not_run_is_the_reason(void **state)
 {
-    struct osw_report report = {.sweep = "remind", .stopped = "nothing due"};
+    struct osw_report report = {.sweep = "remind",
+                                .stopped = "nothing to sweep"};
 
-    assert_report(*state, OSW_REPORT_TEXT, &report, "remind: nothing due\n");
+    assert_report(
+        *state, OSW_REPORT_TEXT, &report, "remind: nothing to sweep\n");
     report.next_deadline = "2024-02-29 12:00:00+00";
     assert_report(*state,
                   OSW_REPORT_TEXT,
                   &report,
-                  "remind: nothing due; next deadline "
+                  "remind: nothing to sweep; next deadline "
                   "2024-02-29 12:00:00+00\n");
 }
 

@@ -143,6 +143,9 @@ what_lies_beyond_blanks_is_cut_with_dots(void **state)
     (void)osw_error_hint(&error, "x%1030sz", "");
     assert_int_equal(strlen(error.hint), sizeof error.hint - 1);
     assert_string_equal(error.hint + sizeof error.hint - 5, " ...");
+    /* Where a line break makes the blanks one, it still is cut. */
+    (void)osw_error_set(&error, OSW_EXIT_CONFIG, "x\n%9000sz", "");
+    assert_string_equal(error.message, "x ...");
 }
 
 struct line_case {
@@ -162,8 +165,15 @@ one_line_cuts_and_cleans(void **state)
         {10, "123456789", "123456789"},
         {10, "1234567890", "123456..."},
         {10, "123456789   \n", "123456789"},
-        {10, "\x01\x1f\x7f!", "   !"},
-        {10, "a\xc2\x85z\xc2\x85\n\xc2\x85", "a  z"},
+        {10, "\x01\x1f\x7f!", " !"},
+        {10, "a\xc2\x85z\xc2\x85\n\xc2\x85", "a z"},
+        /* Blanks are the text's own, but not those about a line break. */
+        {10, "a  b", "a  b"},
+        {10, "a \r\n\t b", "a b"},
+        {10, "1\n\t\n45678\t9", "1 45678 9"},
+        {10, "1\n\t\n45678\t90", "1 4567..."},
+        {10, "1234567\n\n9", "1234567 9"},
+        {10, "1234567\n\n90", "123456..."},
         {5, "12345", "1..."},
         {4, "1234", "123"},
         {1, "1234", ""},
@@ -186,6 +196,54 @@ one_line_cuts_and_cleans(void **state)
         assert_string_equal(field, cases[i].expected);
         assert_int_equal(field[cases[i].size], '#');
     }
+}
+
+static void
+lines_of_libpq_become_one(void **state)
+{
+    static const char *const cases[][2] = {
+        {"", ""},
+        {"one\n", "one"},
+        {"a failed: FATAL:  no role\n", "a failed: FATAL: no role"},
+        {"no database \"a  b\"\n", "no database \"a  b\""},
+        {"a failed: No such file\n\tIs the server running?\n"
+         "b failed: FATAL:  no role\nc failed\n",
+         "a failed: No such file; Is the server running? b failed: FATAL: no "
+         "role; c failed"},
+        {"closed unexpectedly\n\tThis probably means it terminated\n"
+         "\tbefore or while processing.\n",
+         "closed unexpectedly; This probably means it terminated before or "
+         "while processing."},
+        {"\n\n\t\n a\n\n", "a"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct osw_error error = {OSW_EXIT_OK, "42601", "old", "old hint"};
+
+        assert_false(
+            osw_error_set_lines(&error, OSW_EXIT_UNAVAILABLE, cases[i][0]));
+        assert_string_equal(error.message, cases[i][1]);
+        assert_int_equal(error.exit, OSW_EXIT_UNAVAILABLE);
+        assert_string_equal(error.sqlstate, "");
+        assert_string_equal(error.hint, "");
+    }
+}
+
+static void
+many_lines_end_in_dots(void **state)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+    char text[4000];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof text - 1; i++) {
+        text[i] = i % 10 == 9 ? '\n' : 'x';
+    }
+    text[sizeof text - 1] = '\0';
+    (void)osw_error_set_lines(&error, OSW_EXIT_UNAVAILABLE, text);
+    assert_int_equal(strlen(error.message), sizeof error.message - 1);
+    assert_string_equal(error.message + sizeof error.message - 4, "...");
 }
 
 static void
@@ -222,6 +280,8 @@ main(void)
         cmocka_unit_test(long_error_texts_end_in_dots),
         cmocka_unit_test(what_lies_beyond_blanks_is_cut_with_dots),
         cmocka_unit_test(one_line_cuts_and_cleans),
+        cmocka_unit_test(lines_of_libpq_become_one),
+        cmocka_unit_test(many_lines_end_in_dots),
         cmocka_unit_test(one_line_leaves_a_field_of_no_size),
         cmocka_unit_test(one_line_works_in_place),
     };

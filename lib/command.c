@@ -1,0 +1,248 @@
+#include "command.h"
+
+#include <stdlib.h>
+
+#include "check.h"
+#include "clock.h"
+#include "explain.h"
+#include "fault.h"
+#include "migrate.h"
+#include "pg.h"
+#include "preview.h"
+#include "probe.h"
+#include "report.h"
+#include "session.h"
+#include "task.h"
+
+/* What a run would do with a sweep.  False if the transaction is of no use. */
+static bool
+show(struct osw_task *task, const struct osw_probe_sweep *sweep)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (osw_probe_failed(sweep, &error)) {
+        osw_task_fail(task, sweep->name, &error);
+        return true;
+    }
+    if (!osw_preview(task->pg,
+                     sweep->name,
+                     task->window,
+                     task->options->limit,
+                     task->hard_ms,
+                     task->format,
+                     task->out,
+                     &error)) {
+        osw_task_fail(task, sweep->name, &error);
+        return false;
+    }
+    return true;
+}
+
+static void
+show_all(struct osw_task *task)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    for (int i = 0; i < task->probe.count; i++) {
+        if (!show(task, &task->probe.sweeps[i])) {
+            return;
+        }
+    }
+    if (!osw_preview_end(task->pg, task->hard_ms, &error)) {
+        osw_fault_classify(&error);
+        osw_task_fail(task, NULL, &error);
+    }
+}
+
+/* Look at all sweeps in one transaction, and leave the database. */
+static void
+dry_run(struct osw_task *task)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (osw_task_open(task, false) && osw_task_look(task) &&
+        osw_task_set_session(task)) {
+        if (osw_preview_begin(task->pg, task->hard_ms, &error)) {
+            show_all(task);
+        } else {
+            osw_fault_classify(&error);
+            osw_task_fail(task, NULL, &error);
+        }
+    }
+    osw_task_end(task);
+}
+
+enum osw_exit
+osw_command_dry_run(const struct osw_options *options,
+                    int64_t started_ms,
+                    FILE *out)
+{
+    struct osw_task task;
+    struct osw_error error = OSW_ERROR_INIT;
+    char *text = NULL;
+    size_t size = 0;
+
+    osw_task_begin_answer(&task, options, started_ms, out);
+    /* Written when the transaction is over: who reads may stop reading. */
+    task.out = open_memstream(&text, &size);
+    if (task.out != NULL) {
+        dry_run(&task);
+    }
+    if (task.out == NULL || fclose(task.out) != 0) {
+        osw_error_set(&error, OSW_EXIT_INTERNAL, "out of memory");
+        task.out = out;
+        osw_task_fail(&task, NULL, &error);
+    } else {
+        (void)fwrite(text, 1, size, out); /* main tells a failure */
+    }
+    free(text);
+    return task.exit;
+}
+
+/* Two connections, each as a run would use it. */
+static bool
+probe_sessions(struct osw_task *task, struct osw_check_counts *counts)
+{
+    struct osw_task other;
+    struct osw_error error = OSW_ERROR_INIT;
+    bool done = false;
+
+    osw_task_begin(&other, task->options, osw_clock_now_ms(), task->out);
+    other.format = task->format;
+    if (!osw_task_open(&other, true)) {
+        osw_task_note(task, other.exit);
+        return false;
+    }
+    done = osw_check_probe(task->pg,
+                           other.pg,
+                           task->session.pooled,
+                           task->hard_ms,
+                           task->format,
+                           task->out,
+                           counts,
+                           &error);
+    osw_task_end(&other);
+    if (!done) {
+        osw_task_fail(task, NULL, &error);
+    }
+    return done;
+}
+
+static bool
+know_session(struct osw_task *task)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (!osw_session_ask(
+            &task->session, task->options->pooler, task->hard_ms, &error)) {
+        osw_task_fail(task, NULL, &error);
+        return false;
+    }
+    return osw_task_set_session(task);
+}
+
+enum osw_exit
+osw_command_check(const struct osw_options *options,
+                  int64_t started_ms,
+                  FILE *out)
+{
+    struct osw_task task;
+    struct osw_check_counts counts = {0, 0, 0, false};
+    struct osw_error error = OSW_ERROR_INIT;
+
+    osw_task_begin_answer(&task, options, started_ms, out);
+    if (osw_task_open_any(&task) && know_session(&task)) {
+        if (!osw_check(task.pg,
+                       options->role,
+                       task.hard_ms,
+                       task.format,
+                       out,
+                       &counts,
+                       &error)) {
+            osw_task_fail(&task, NULL, &error);
+        } else if (options->probe && !counts.blind) {
+            (void)probe_sessions(&task, &counts);
+        }
+    }
+    if (counts.fail > 0) {
+        osw_task_note(&task, OSW_EXIT_CONFIG);
+    } else if (counts.warn > 0) {
+        osw_task_note(&task, OSW_EXIT_PARTIAL);
+    }
+    osw_task_end(&task);
+    return task.exit;
+}
+
+static void
+explain(struct osw_task *task, const struct osw_probe_sweep *sweep)
+{
+    struct osw_pg_answer parts = OSW_PG_ANSWER_INIT;
+    struct osw_error error = OSW_ERROR_INIT;
+    bool broken = false;
+
+    if (!osw_explain_ask(task->pg,
+                         sweep->name,
+                         task->options->key,
+                         task->options->key_columns,
+                         task->hard_ms,
+                         &parts,
+                         &error)) {
+        osw_task_fail(task, NULL, &error);
+        return;
+    }
+    broken = osw_probe_failed(sweep, &error);
+    osw_explain_write(
+        task->out, task->format, &parts, broken ? error.message : NULL);
+    if (broken || osw_explain_raised(&parts, &error)) {
+        osw_task_fail(task, sweep->name, &error);
+    }
+    osw_pg_answer_clear(&parts);
+}
+
+enum osw_exit
+osw_command_explain(const struct osw_options *options,
+                    int64_t started_ms,
+                    FILE *out)
+{
+    struct osw_task task;
+
+    osw_task_begin_answer(&task, options, started_ms, out);
+    if (osw_task_open(&task, false) && osw_task_look(&task) &&
+        osw_task_set_session(&task)) {
+        if (task.probe.count == 1) {
+            explain(&task, &task.probe.sweeps[0]);
+        } else {
+            osw_task_fail_several(&task, "explain");
+        }
+    }
+    osw_task_end(&task);
+    return task.exit;
+}
+
+enum osw_exit
+osw_command_migrate(const struct osw_options *options, FILE *out)
+{
+    struct osw_task task;
+    struct osw_migrate_result result = {0, 0, 0};
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (options->print) {
+        osw_migrate_print(out);
+        return OSW_EXIT_OK;
+    }
+    osw_task_begin(&task, options, osw_clock_now_ms(), out);
+    if (osw_task_open(&task, true)) {
+        if (!osw_migrate(task.pg, &result, &error)) {
+            osw_task_fail(&task, NULL, &error);
+        } else if (task.format != OSW_REPORT_NONE) {
+            (void)fprintf(out,
+                          "schema order_sweep: version %d, was %d; %d "
+                          "definitions generated anew\n",
+                          result.to,
+                          result.from,
+                          result.regenerated);
+        }
+    }
+    osw_task_end(&task);
+    return task.exit;
+}
