@@ -248,7 +248,7 @@ done
 
 machine
 if [ "${#measured[@]}" != 0 ]; then
-    printf '\n%s due of %s orders; medians of %s rounds (min..max):\n\n' \
+    printf '\n%s due of %s orders; rounds: %s; medians (min..max):\n\n' \
         "$due" "$total" "$rounds"
     sql -f "$here/report_sweeps.sql" <"$scratch/sweeps"
 fi
@@ -257,6 +257,6 @@ if [ "${#skipped[@]}" != 0 ]; then
     printf -- '- `%s`\n' "${skipped[@]}"
 fi
 if [ -n "$idle" ]; then
-    printf '\nNothing due; medians of %s turns (min..max):\n\n' "$idle_turns"
+    printf '\nNothing due; turns: %s; medians (min..max):\n\n' "$idle_turns"
     sql -f "$here/report_idle.sql" <"$scratch/idle"
 fi
