@@ -59,7 +59,7 @@ die()
     exit 1
 }
 
-# --- The shop ------------------------------------------------------------------
+# --- The shop ----------------------------------------------------------------
 
 make_shop()
 {
@@ -99,7 +99,7 @@ fresh_shop()
                ORDER BY pg_relation_size(oid) DESC) AS relation" -c CHECKPOINT
 }
 
-# --- Sweeping ------------------------------------------------------------------
+# --- Sweeping ----------------------------------------------------------------
 
 # Is there each option that a way names?
 known()
@@ -161,7 +161,7 @@ sweep()
         awk -F '\t' '{ printf "%d orders in %.2f s", $4, $5 }')" >&2
 }
 
-# --- The idle run ----------------------------------------------------------------
+# --- The idle run ------------------------------------------------------------
 
 # The number of files that a command opens, "-" where strace cannot tell.
 files_opened()
@@ -188,7 +188,7 @@ idle_runs()
     echo "bench: $idle_turns idle runs" >&2
 }
 
-# --- The machine -------------------------------------------------------------------
+# --- The machine -------------------------------------------------------------
 
 machine()
 {
@@ -212,7 +212,7 @@ $(sql -c 'SHOW max_wal_size'); fsync $(sql -c 'SHOW fsync')
 END
 }
 
-# --- All of it -----------------------------------------------------------------------
+# --- All of it ---------------------------------------------------------------
 
 help=$("$ORDER_SWEEP_BIN" --help)
 measured=()
