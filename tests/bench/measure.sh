@@ -22,7 +22,7 @@ scratch=${PGHOST%/*}/bench
 mkdir "$scratch"
 
 # The ways of sweeping, one a line.  What begins with order-sweep is the command
-# that is run, and is left out where the program has no such option.
+# that is run.
 ways=(
     'set-based statement'
     'one-at-a-time loop'
@@ -100,17 +100,6 @@ fresh_shop()
 }
 
 # --- Sweeping ----------------------------------------------------------------
-
-# Is there each option that a way names?
-known()
-{
-    local word
-    for word in $1; do
-        if [[ $word == --* && $help != *" $word"[=\ ]* ]]; then
-            return 1
-        fi
-    done
-}
 
 # The number of orders that a way sweeps.
 orders_of()
@@ -214,16 +203,10 @@ END
 
 # --- All of it ---------------------------------------------------------------
 
-help=$("$ORDER_SWEEP_BIN" --help)
 measured=()
-skipped=()
 for way in "${ways[@]}"; do
-    if ! grep -q -E -e "$only" <<<"$way"; then
-        continue
-    elif known "$way"; then
+    if grep -q -E -e "$only" <<<"$way"; then
         measured+=("$way")
-    else
-        skipped+=("$way")
     fi
 done
 idle=
@@ -251,10 +234,6 @@ if [ "${#measured[@]}" != 0 ]; then
     printf '\n%s due of %s orders; rounds: %s; medians (min..max):\n\n' \
         "$due" "$total" "$rounds"
     sql -f "$here/report_sweeps.sql" <"$scratch/sweeps"
-fi
-if [ "${#skipped[@]}" != 0 ]; then
-    printf '\nNot measured, for the program has no such options:\n\n'
-    printf -- '- `%s`\n' "${skipped[@]}"
 fi
 if [ -n "$idle" ]; then
     printf '\nNothing due; turns: %s; medians (min..max):\n\n' "$idle_turns"
