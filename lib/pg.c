@@ -383,42 +383,78 @@ report_loss(struct osw_pg *pg, struct osw_pg_answer *answer)
     return OSW_PG_LOST;
 }
 
+/*
+ * Write what can be written, read what has come.  OSW_PG_TIMED_OUT: nothing is
+ * to tell before *fd is ready.
+ */
+static enum osw_pg_event
+serve(struct osw_pg *pg, struct pollfd *fd, struct osw_pg_answer *answer)
+{
+    /* Reads while it writes: with both socket buffers full, a client that only
+     * writes and a server that only answers wait for ever. */
+    int unsent = PQflush(pg->conn);
+
+    if (pg->in_flight > 0 && read_segment(pg, answer)) {
+        return OSW_PG_ANSWERED;
+    }
+    if (PQstatus(pg->conn) != CONNECTION_OK) {
+        return report_loss(pg, answer);
+    }
+    fd->fd = PQsocket(pg->conn);
+    fd->events = (short)(POLLIN | (unsent > 0 ? POLLOUT : 0));
+    return OSW_PG_TIMED_OUT;
+}
+
+enum osw_pg_event
+osw_pg_wait_any(struct osw_pg *const *pgs,
+                int count,
+                int64_t deadline_ms,
+                int *which,
+                struct osw_pg_answer *answer)
+{
+    const int signals = osw_interrupt_count();
+    struct pollfd fds[OSW_PG_TOGETHER];
+
+    for (;;) {
+        int ready = 0;
+
+        for (int i = 0; i < count; i++) {
+            enum osw_pg_event event = serve(pgs[i], &fds[i], answer);
+
+            if (event != OSW_PG_TIMED_OUT) {
+                *which = i;
+                return event;
+            }
+        }
+        ready = osw_interrupt_poll(
+            fds, (nfds_t)count, osw_clock_left_ms(deadline_ms));
+        if (osw_interrupt_count() != signals) {
+            return OSW_PG_INTERRUPTED;
+        }
+        if (ready < 0 && errno != EINTR) {
+            *which = 0;
+            return report_loss(pgs[0], answer);
+        }
+        if (ready == 0) {
+            return OSW_PG_TIMED_OUT;
+        }
+        for (int i = 0; ready > 0 && i < count; i++) {
+            if ((fds[i].revents & ~POLLOUT) != 0) {
+                /* a failure shows in the status */
+                (void)PQconsumeInput(pgs[i]->conn);
+            }
+        }
+    }
+}
+
 enum osw_pg_event
 osw_pg_wait(struct osw_pg *pg,
             int64_t deadline_ms,
             struct osw_pg_answer *answer)
 {
-    const int signals = osw_interrupt_count();
-    struct pollfd fd = {-1, 0, 0};
-    int unsent = 0;
-    int ready = 0;
+    int which = 0;
 
-    for (;;) {
-        /* Reads while it writes: with both socket buffers full, a client
-         * that only writes and a server that only answers wait for ever. */
-        unsent = PQflush(pg->conn);
-        if (pg->in_flight > 0 && read_segment(pg, answer)) {
-            return OSW_PG_ANSWERED;
-        }
-        if (PQstatus(pg->conn) != CONNECTION_OK) {
-            return report_loss(pg, answer);
-        }
-        fd.fd = PQsocket(pg->conn);
-        fd.events = (short)(POLLIN | (unsent > 0 ? POLLOUT : 0));
-        ready = osw_interrupt_poll(&fd, 1, osw_clock_left_ms(deadline_ms));
-        if (osw_interrupt_count() != signals) {
-            return OSW_PG_INTERRUPTED;
-        }
-        if (ready < 0 && errno != EINTR) {
-            return report_loss(pg, answer);
-        }
-        if (ready == 0) {
-            return OSW_PG_TIMED_OUT;
-        }
-        if (ready > 0 && (fd.revents & ~POLLOUT) != 0) {
-            (void)PQconsumeInput(pg->conn); /* a failure shows in the status */
-        }
-    }
+    return osw_pg_wait_any(&pg, 1, deadline_ms, &which, answer);
 }
 
 bool

@@ -125,6 +125,19 @@ enum osw_pg_event osw_pg_wait(struct osw_pg *pg,
                               int64_t deadline_ms,
                               struct osw_pg_answer *answer);
 
+/* Connections that can be waited for together, at most. */
+#define OSW_PG_TOGETHER 16
+
+/*
+ * The same for the first of several connections that has something to tell;
+ * *which is its number.  After a passed deadline or a signal it is not set.
+ */
+enum osw_pg_event osw_pg_wait_any(struct osw_pg *const *pgs,
+                                  int count,
+                                  int64_t deadline_ms,
+                                  int *which,
+                                  struct osw_pg_answer *answer);
+
 /* True if a segment has no answer yet. */
 bool osw_pg_owes(const struct osw_pg *pg);
 

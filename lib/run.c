@@ -9,6 +9,7 @@
 #include "fault.h"
 #include "injection_point.h"
 #include "interrupt.h"
+#include "jobs.h"
 #include "log.h"
 #include "pg.h"
 #include "probe.h"
@@ -24,6 +25,7 @@
 struct run {
     struct osw_task task;
     struct osw_claim claim;
+    struct osw_jobs jobs;
     int64_t orders_left; /* of --max-orders; 0: no limit */
 };
 
@@ -245,7 +247,8 @@ sweep_orders(struct run *run,
     const struct osw_sweep_config config = {
         .name = sweep->name,
         .batch_size = run->task.options->batch_size,
-        .depth = OSW_SWEEP_DEPTH,
+        .jobs = run->jobs.count,
+        .depth = run->task.options->depth,
         .max_orders = run->orders_left,
         .soft_deadline_ms = soft_ms,
         .hard_deadline_ms = run->task.hard_ms,
@@ -259,7 +262,8 @@ sweep_orders(struct run *run,
     enum osw_exit exit = OSW_EXIT_OK;
 
     if (!osw_stream_open(&stream,
-                         run->task.pg,
+                         run->jobs.pgs,
+                         run->jobs.count,
                          definition,
                          run->task.window,
                          run_id,
@@ -306,6 +310,12 @@ open_run(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
                          run->task.hard_ms,
                          run_id,
                          &error)) {
+        osw_jobs_gather(&run->jobs,
+                        run->task.options->jobs,
+                        &run->task.session,
+                        &run->task.target,
+                        &run->task.limits,
+                        soft_ms);
         turn = sweep_orders(run, sweep, &definition, run_id, soft_ms);
     } else {
         osw_fault_classify(&error);
@@ -480,12 +490,14 @@ osw_run(const struct osw_options *options, int64_t started_ms, FILE *out)
     if (osw_task_open(&run.task, true) && osw_task_look(&run.task)) {
         int due = sort_out(&run);
 
+        osw_jobs_begin(&run.jobs, run.task.pg);
         give_signs_of_life(&run);
         if (due > 0 && osw_task_set_session(&run.task)) {
             sweep_all(&run, due);
         }
     }
     osw_claim_close(&run.claim);
+    osw_jobs_end(&run.jobs);
     osw_task_end(&run.task);
     return run.task.exit;
 }

@@ -32,6 +32,23 @@ osw_session_begin(struct osw_session *session,
     osw_pg_set_prologue(pg, &settings, session->values);
 }
 
+static void
+set_pooled(struct osw_session *session, bool pooled)
+{
+    session->pooled = pooled;
+    if (pooled) {
+        /* A crash of the server between two transactions goes unseen there,
+         * and a flush at the end would not cover what it undid. */
+        session->values[3] = "f";
+    }
+}
+
+void
+osw_session_follow(struct osw_session *session, const struct osw_session *other)
+{
+    set_pooled(session, other->pooled);
+}
+
 bool
 osw_session_settle(struct osw_session *session,
                    enum osw_pooler pooler,
@@ -39,14 +56,10 @@ osw_session_settle(struct osw_session *session,
                    const char *isolation,
                    struct osw_error *error)
 {
-    session->pooled =
-        pooler == OSW_POOLER_YES || (pooler == OSW_POOLER_AUTO &&
-                                     osw_pg_is_pooled(session->pg, server_pid));
-    if (session->pooled) {
-        /* A crash of the server between two transactions goes unseen there,
-         * and a flush at the end would not cover what it undid. */
-        session->values[3] = "f";
-    }
+    set_pooled(session,
+               pooler == OSW_POOLER_YES ||
+                   (pooler == OSW_POOLER_AUTO &&
+                    osw_pg_is_pooled(session->pg, server_pid)));
     if (!session->pooled || strcmp(isolation, "read committed") == 0) {
         return true;
     }

@@ -54,6 +54,10 @@ bool osw_session_ask(struct osw_session *session,
                      int64_t deadline_ms,
                      struct osw_error *error);
 
+/* Settle it as another one to the same server was. */
+void osw_session_follow(struct osw_session *session,
+                        const struct osw_session *other);
+
 /* Settled: give a session of our own its settings, for as long as it lasts. */
 bool osw_session_set(struct osw_session *session,
                      int64_t deadline_ms,

@@ -12,48 +12,53 @@
 /* A cancel that came between two statements hits nothing: ask again. */
 #define CANCEL_AGAIN_MS 10
 
+/* Segments that a job's ring holds before it grows. */
+#define EXPECTED 64
+
 /* Room for one more expected answer; the ring is made straight when it grows.
  */
 static bool
-make_room(struct osw_stream *stream)
+make_room(struct osw_stream_job *job)
 {
-    int size = stream->expected_size * 2;
+    int size = job->expected_size * 2;
     enum osw_sweep_event_type *grown = NULL;
 
-    if (stream->expected_count < stream->expected_size) {
+    if (job->expected_count < job->expected_size) {
         return true;
     }
     grown = calloc((size_t)size, sizeof(*grown));
     if (grown == NULL) {
         return false;
     }
-    for (int i = 0; i < stream->expected_count; i++) {
-        grown[i] = stream->expected[(stream->expected_first + i) %
-                                    stream->expected_size];
+    for (int i = 0; i < job->expected_count; i++) {
+        grown[i] =
+            job->expected[(job->expected_first + i) % job->expected_size];
     }
-    free(stream->expected);
-    stream->expected = grown;
-    stream->expected_size = size;
-    stream->expected_first = 0;
+    free(job->expected);
+    job->expected = grown;
+    job->expected_size = size;
+    job->expected_first = 0;
     return true;
 }
 
 static bool
 send(struct osw_stream *stream,
+     int number,
      const struct osw_pg_statement *statement,
      const char *const *values,
      enum osw_sweep_event_type answer)
 {
+    struct osw_stream_job *job = &stream->jobs[number];
+    struct osw_pg *pg = stream->pgs[number];
     struct osw_error ignored = OSW_ERROR_INIT; /* wait tells it again */
 
-    if (!make_room(stream) ||
-        !osw_pg_queue(stream->pg, statement, values, &ignored) ||
-        !osw_pg_sync(stream->pg, &ignored)) {
+    if (!make_room(job) || !osw_pg_queue(pg, statement, values, &ignored) ||
+        !osw_pg_sync(pg, &ignored)) {
         return false;
     }
-    stream->expected[(stream->expected_first + stream->expected_count) %
-                     stream->expected_size] = answer;
-    stream->expected_count++;
+    job->expected[(job->expected_first + job->expected_count) %
+                  job->expected_size] = answer;
+    job->expected_count++;
     return true;
 }
 
@@ -71,7 +76,7 @@ send_batch(void *context, const struct osw_order *after, int limit)
     (void)snprintf(limit_text, sizeof(limit_text), "%d", limit);
     values[1 + columns] = limit_text;
     return send(
-        stream, &stream->definition->batch, values, OSW_SWEEP_EVENT_BATCH);
+        stream, 0, &stream->definition->batch, values, OSW_SWEEP_EVENT_BATCH);
 }
 
 static bool
@@ -84,7 +89,7 @@ send_newest(void *context, int limit)
     (void)snprintf(limit_text, sizeof(limit_text), "%d", limit);
     values[1] = limit_text;
     return send(
-        stream, &stream->definition->newest, values, OSW_SWEEP_EVENT_BATCH);
+        stream, 0, &stream->definition->newest, values, OSW_SWEEP_EVENT_BATCH);
 }
 
 /* Put the key into values; returns how many columns it has. */
@@ -101,17 +106,37 @@ put_key(const struct osw_stream *stream,
     return keys;
 }
 
+/* Once a job: an error shows in the segment that comes next. */
 static bool
-send_order(void *context, const struct osw_order *order)
+prepare_cancel(struct osw_stream *stream, int number, struct osw_error *error)
+{
+    struct osw_stream_job *job = &stream->jobs[number];
+
+    if (!job->prepared) {
+        job->prepared = osw_pg_prepare(
+            stream->pgs[number], &stream->definition->cancel, error);
+    }
+    return job->prepared;
+}
+
+static bool
+send_order(void *context, int job, const struct osw_order *order)
 {
     struct osw_stream *stream = context;
     const char *values[MAX_KEY_COLUMNS + 2];
     int keys = put_key(stream, order, values);
+    struct osw_error ignored = OSW_ERROR_INIT; /* wait tells it again */
 
+    if (!prepare_cancel(stream, job, &ignored)) {
+        return false;
+    }
     values[keys] = stream->window;
     values[keys + 1] = stream->run_id;
-    return send(
-        stream, &stream->definition->cancel, values, OSW_SWEEP_EVENT_ORDER);
+    return send(stream,
+                job,
+                &stream->definition->cancel,
+                values,
+                OSW_SWEEP_EVENT_ORDER);
 }
 
 static bool
@@ -128,7 +153,7 @@ send_failure(void *context,
     values[keys + 1] = error->message;
     values[keys + 2] = counts ? "t" : "f";
     return send(
-        stream, &stream->definition->fail, values, OSW_SWEEP_EVENT_RECORDED);
+        stream, 0, &stream->definition->fail, values, OSW_SWEEP_EVENT_RECORDED);
 }
 
 /* Somebody defined the sweep anew while this run is at work without the lock.
@@ -167,14 +192,17 @@ list_orders(const struct osw_pg_answer *answer,
 }
 
 static void
-take_answer(struct osw_stream *stream, struct osw_sweep_event *event)
+take_answer(struct osw_stream *stream,
+            int number,
+            struct osw_sweep_event *event)
 {
     const struct osw_pg_answer *answer = &stream->answer;
+    struct osw_stream_job *job = &stream->jobs[number];
 
-    event->type = stream->expected[stream->expected_first];
-    stream->expected_first =
-        (stream->expected_first + 1) % stream->expected_size;
-    stream->expected_count--;
+    event->type = job->expected[job->expected_first];
+    event->job = number;
+    job->expected_first = (job->expected_first + 1) % job->expected_size;
+    job->expected_count--;
     event->ok = answer->ok;
     event->text = NULL;
     if (!answer->ok) {
@@ -193,29 +221,58 @@ sooner(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+static enum osw_pg_event
+wait_until(struct osw_stream *stream, int64_t deadline_ms, int *job)
+{
+    return osw_pg_wait_any(
+        stream->pgs, stream->count, deadline_ms, job, &stream->answer);
+}
+
+/* Is the server to stop what it executes for this job?  Bookings are short,
+ * and wanted. */
+static bool
+is_to_cancel(const struct osw_stream_job *job)
+{
+    return job->expected_count > 0 &&
+           job->expected[job->expected_first] != OSW_SWEEP_EVENT_RECORDED;
+}
+
+/* Cancel what is to be; false if there is nothing. */
+static bool
+cancel_jobs(struct osw_stream *stream)
+{
+    bool any = false;
+
+    for (int i = 0; i < stream->count; i++) {
+        if (is_to_cancel(&stream->jobs[i])) {
+            osw_pg_cancel(stream->pgs[i]);
+            any = true;
+        }
+    }
+    return any;
+}
+
 /*
  * Wait; once cancelled, see that nothing more is executed.  A cancel ends one
  * statement only, and the orders sent behind it come to their turn: each needs
  * its own, unless its answer is already there; one that came too early is
- * repeated.  Bookings are short, and wanted.
+ * repeated.
  */
 static enum osw_pg_event
-wait_or_cancel(struct osw_stream *stream, int64_t deadline_ms)
+wait_or_cancel(struct osw_stream *stream, int64_t deadline_ms, int *job)
 {
-    if (stream->cancelling && stream->expected_count > 0 &&
-        stream->expected[stream->expected_first] != OSW_SWEEP_EVENT_RECORDED) {
-        enum osw_pg_event event = osw_pg_wait(stream->pg, 0, &stream->answer);
+    if (stream->cancelling) {
+        enum osw_pg_event event = wait_until(stream, 0, job);
 
         if (event != OSW_PG_TIMED_OUT) {
             return event;
         }
-        osw_pg_cancel(stream->pg);
-        return osw_pg_wait(
-            stream->pg,
-            sooner(osw_clock_now_ms() + CANCEL_AGAIN_MS, deadline_ms),
-            &stream->answer);
+        if (cancel_jobs(stream)) {
+            deadline_ms =
+                sooner(osw_clock_now_ms() + CANCEL_AGAIN_MS, deadline_ms);
+        }
     }
-    return osw_pg_wait(stream->pg, deadline_ms, &stream->answer);
+    return wait_until(stream, deadline_ms, job);
 }
 
 static void
@@ -224,6 +281,7 @@ wait_for_answer(void *context,
                 struct osw_sweep_event *event)
 {
     struct osw_stream *stream = context;
+    int job = 0;
 
     /* Answers that keep coming must not hide a deadline. */
     if (deadline_ms != stream->told_ms && osw_clock_left_ms(deadline_ms) == 0) {
@@ -232,9 +290,9 @@ wait_for_answer(void *context,
         return;
     }
     osw_pg_answer_clear(&stream->answer);
-    switch (wait_or_cancel(stream, deadline_ms)) {
+    switch (wait_or_cancel(stream, deadline_ms, &job)) {
     case OSW_PG_ANSWERED:
-        take_answer(stream, event);
+        take_answer(stream, job, event);
         break;
     case OSW_PG_TIMED_OUT:
         event->type = osw_clock_left_ms(deadline_ms) > 0
@@ -285,16 +343,33 @@ const struct osw_sweep_ops osw_stream_ops = {
     .now = now,
 };
 
+static bool
+make_jobs(struct osw_stream *stream, struct osw_error *error)
+{
+    for (int i = 0; i < stream->count; i++) {
+        struct osw_stream_job *job = &stream->jobs[i];
+
+        job->expected_size = EXPECTED;
+        job->expected = calloc(EXPECTED, sizeof(*job->expected));
+        if (job->expected == NULL) {
+            return osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
+        }
+    }
+    return true;
+}
+
 bool
 osw_stream_open(struct osw_stream *stream,
-                struct osw_pg *pg,
+                struct osw_pg *const *pgs,
+                int count,
                 const struct osw_definition *definition,
                 const char *window,
                 const char *run_id,
                 struct osw_error *error)
 {
     memset(stream, 0, sizeof(*stream));
-    stream->pg = pg;
+    stream->pgs = pgs;
+    stream->count = count;
     stream->definition = definition;
     stream->window = window;
     stream->run_id = run_id;
@@ -304,21 +379,18 @@ osw_stream_open(struct osw_stream *stream,
                              "the key has more than %d columns",
                              MAX_KEY_COLUMNS);
     }
-    stream->expected_size = 64;
-    stream->expected = calloc(64, sizeof(*stream->expected));
-    if (stream->expected == NULL) {
-        return osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
-    }
-    /* Their errors show in the segment of the first batch, which they are
-     * part of. */
-    return osw_pg_prepare(pg, &definition->batch, error) &&
-           osw_pg_prepare(pg, &definition->cancel, error);
+    /* The first one's errors show in the segment of the first look, which they
+     * are part of: no order is to blame. */
+    return make_jobs(stream, error) && prepare_cancel(stream, 0, error) &&
+           osw_pg_prepare(pgs[0], &definition->batch, error);
 }
 
 void
 osw_stream_close(struct osw_stream *stream)
 {
     osw_pg_answer_clear(&stream->answer);
-    free(stream->expected);
-    stream->expected = NULL;
+    for (int i = 0; i < stream->count; i++) {
+        free(stream->jobs[i].expected);
+        stream->jobs[i].expected = NULL;
+    }
 }

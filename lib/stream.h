@@ -1,6 +1,6 @@
 /*
- * stream: the orders' way through one connection; the sweep loop's operations
- * on a real database.
+ * stream: the orders' way through one connection or several; the sweep loop's
+ * operations on a real database.
  */
 #ifndef OSW_STREAM_H
 #define OSW_STREAM_H
@@ -9,17 +9,23 @@
 #include "pg.h"
 #include "sweep.h"
 
-struct osw_stream {
-    struct osw_pg *pg;
-    const struct osw_definition *definition;
-    const char *window; /* as an interval, NULL: as defined */
-    const char *run_id;
-    /* what each segment in flight will answer, oldest first */
-    enum osw_sweep_event_type *expected;
+/* One of the connections: what each segment in flight on it will answer. */
+struct osw_stream_job {
+    enum osw_sweep_event_type *expected; /* oldest first, a ring */
     int expected_first;
     int expected_count;
     int expected_size;
-    bool cancelling;             /* none of them is to be executed */
+    bool prepared; /* the statement that cancels */
+};
+
+struct osw_stream {
+    struct osw_pg *const *pgs; /* the first also looks and books */
+    struct osw_stream_job jobs[OSW_SWEEP_JOBS];
+    int count; /* of both */
+    const struct osw_definition *definition;
+    const char *window; /* as an interval, NULL: as defined */
+    const char *run_id;
+    bool cancelling;             /* nothing in flight is to be executed */
     int64_t told_ms;             /* the last deadline that was told as passed */
     struct osw_pg_answer answer; /* the last one; event texts point into it */
 };
@@ -28,12 +34,13 @@ struct osw_stream {
 extern const struct osw_sweep_ops osw_stream_ops;
 
 /*
- * Make a stream on a connection with nothing in flight and queue the
- * preparation of the definition's statements.  The strings and the definition
+ * Make a stream on connections with nothing in flight, at most OSW_SWEEP_JOBS,
+ * and queue the preparation of the definition's statements.  What is given
  * must outlive the stream.
  */
 bool osw_stream_open(struct osw_stream *stream,
-                     struct osw_pg *pg,
+                     struct osw_pg *const *pgs,
+                     int count,
                      const struct osw_definition *definition,
                      const char *window,
                      const char *run_id,

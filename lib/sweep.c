@@ -28,14 +28,16 @@ struct sweep {
     void *context;
     struct osw_sweep_result *result;
 
-    struct osw_order_queue waiting;       /* listed, not yet sent */
-    struct osw_order_queue in_flight;     /* sent, not yet settled */
-    struct osw_order *cursor;             /* the last order listed */
-    bool looking;                         /* a batch has been asked for */
-    bool exhausted;                       /* the last batch was empty */
-    int64_t booking;                      /* failures sent and not answered */
-    int64_t answered;                     /* orders settled so far */
-    int64_t answered_ms[OSW_SWEEP_DEPTH]; /* when, the last ones; a ring */
+    struct osw_order_queue waiting;              /* listed, not yet sent */
+    struct osw_order_queue jobs[OSW_SWEEP_JOBS]; /* sent, not yet settled */
+    int in_flight;                               /* in all jobs */
+    struct osw_order *cursor;                    /* the last order listed */
+    struct osw_order *sent; /* the last order sent, a copy */
+    bool looking;           /* a batch has been asked for */
+    bool exhausted;         /* the last batch was empty */
+    int64_t booking;        /* failures sent and not answered */
+    int64_t answered;       /* orders settled so far */
+    int64_t answered_ms[OSW_SWEEP_DEPTH * OSW_SWEEP_JOBS]; /* when; a ring */
 
     enum phase phase;
     struct held *held; /* oldest first */
@@ -94,7 +96,7 @@ stop(struct sweep *s, enum osw_sweep_stop reason, const struct osw_error *error)
 static bool
 anything_out(const struct sweep *s)
 {
-    return s->in_flight.length > 0 || s->looking || s->booking > 0 || s->mute;
+    return s->in_flight > 0 || s->looking || s->booking > 0 || s->mute;
 }
 
 /* Draining takes as long after a signal as after the hard limit. */
@@ -215,15 +217,11 @@ hold(struct sweep *s, struct osw_order *order, const struct osw_error *error)
  * again, behind the last order sent.
  */
 static void
-suspect(struct sweep *s, const struct osw_order *settled)
+suspect(struct sweep *s)
 {
-    const struct osw_order *last = settled;
-
-    if (s->in_flight.tail != NULL) {
-        last = s->in_flight.tail;
-    }
     free(s->cursor);
-    s->cursor = osw_order_new(last->count, last->values);
+    s->cursor = s->sent;
+    s->sent = NULL;
     osw_order_clear(&s->waiting);
     s->exhausted = false;
     s->phase = DRAINING;
@@ -250,7 +248,7 @@ order_failed(struct sweep *s,
     }
     s->streak++;
     if (s->phase == WALKING && s->streak >= OSW_SWEEP_STREAK) {
-        suspect(s, order);
+        suspect(s);
     }
     hold(s, order, error);
 }
@@ -264,7 +262,7 @@ order_blocked(struct sweep *s,
     s->lock_streak++;
     if (s->phase == WALKING && !s->sounded &&
         s->lock_streak >= OSW_SWEEP_STREAK) {
-        suspect(s, order);
+        suspect(s);
     }
     book(s, order, error, false);
     free(order);
@@ -329,14 +327,22 @@ log_kept(const struct sweep *s, const struct osw_order *order, const char *rule)
     osw_log(OSW_LOG_INFO, "%s: order %s kept: %s", s->config->name, key, rule);
 }
 
+/* When the order of this number was settled, of the last ones. */
+static int64_t *
+answered_ms(struct sweep *s, int64_t number)
+{
+    return &s->answered_ms[number % (OSW_SWEEP_DEPTH * OSW_SWEEP_JOBS)];
+}
+
 static void
 handle_order(struct sweep *s, const struct osw_sweep_event *event)
 {
-    struct osw_order *order = osw_order_pop(&s->in_flight);
+    struct osw_order *order = osw_order_pop(&s->jobs[event->job]);
     enum osw_outcome outcome = OSW_OUTCOME_UNKNOWN;
     const char *rule = NULL;
 
-    s->answered_ms[s->answered++ % OSW_SWEEP_DEPTH] = s->ops->now(s->context);
+    s->in_flight--;
+    *answered_ms(s, s->answered++) = s->ops->now(s->context);
     if (event->ok && !osw_outcome_parse(event->text, &outcome, &rule)) {
         answer_is_strange(s, event->text);
     } else if (!event->ok && s->cancelled &&
@@ -500,7 +506,7 @@ static bool
 may_sweep_more(const struct sweep *s)
 {
     return s->config->max_orders == 0 ||
-           s->result->counts[OSW_OUTCOME_SWEPT] + s->in_flight.length <
+           s->result->counts[OSW_OUTCOME_SWEPT] + s->in_flight <
                s->config->max_orders;
 }
 
@@ -510,17 +516,30 @@ may_sweep_more(const struct sweep *s)
  * ones soon are as many as the depth allows.
  */
 static bool
-has_room(const struct sweep *s)
+has_room(struct sweep *s)
 {
-    int64_t after = s->in_flight.length + 1;
+    int64_t after = s->in_flight + 1;
     int64_t since = s->answered - after;
 
     if (after == 1) {
         return true;
     }
-    return after <= s->config->depth && since >= 0 &&
-           s->ops->now(s->context) - s->answered_ms[since % OSW_SWEEP_DEPTH] <
-               FLIGHT_MS;
+    return after <= (int64_t)s->config->depth * s->config->jobs && since >= 0 &&
+           s->ops->now(s->context) - *answered_ms(s, since) < FLIGHT_MS;
+}
+
+/* The job with the fewest orders in flight gets the next one. */
+static int
+choose_job(const struct sweep *s)
+{
+    int chosen = 0;
+
+    for (int job = 1; job < s->config->jobs; job++) {
+        if (s->jobs[job].length < s->jobs[chosen].length) {
+            chosen = job;
+        }
+    }
+    return chosen;
 }
 
 static void
@@ -528,14 +547,18 @@ send_orders(struct sweep *s)
 {
     while (s->waiting.length > 0 && has_room(s) && may_sweep_more(s)) {
         struct osw_order *order = osw_order_pop(&s->waiting);
+        int job = choose_job(s);
 
-        if (!s->ops->send_order(s->context, order)) {
+        if (!s->ops->send_order(s->context, job, order)) {
             s->mute = true;
             s->result->rest = true;
             free(order);
             return;
         }
-        osw_order_push(&s->in_flight, order);
+        free(s->sent);
+        s->sent = osw_order_new(order->count, order->values);
+        osw_order_push(&s->jobs[job], order);
+        s->in_flight++;
         OSW_INJECTION_POINT("after-order");
     }
 }
@@ -553,7 +576,8 @@ fill(struct sweep *s)
         send_orders(s);
     }
     if (s->phase == WALKING && !s->mute && !s->looking && !s->exhausted &&
-        s->waiting.length < s->config->depth && may_sweep_more(s)) {
+        s->waiting.length < s->config->depth * s->config->jobs &&
+        may_sweep_more(s)) {
         s->looking =
             s->ops->send_batch(s->context, s->cursor, s->config->batch_size);
         s->mute = !s->looking;
@@ -612,7 +636,7 @@ settle_accounts(struct sweep *s)
 {
     /* Failures held when a stop came in between are the orders' own, for all
      * that is known; on a lost connection they cannot be booked. */
-    s->result->counts[OSW_OUTCOME_UNKNOWN] += s->in_flight.length;
+    s->result->counts[OSW_OUTCOME_UNKNOWN] += s->in_flight;
     if (s->waiting.length > 0 || (s->stopping && !s->exhausted) ||
         s->result->counts[OSW_OUTCOME_UNKNOWN] > 0) {
         s->result->rest = true;
@@ -632,8 +656,11 @@ settle_accounts(struct sweep *s)
                 (long long)(s->failures_logged - OSW_SWEEP_LOGGED));
     }
     osw_order_clear(&s->waiting);
-    osw_order_clear(&s->in_flight);
+    for (int job = 0; job < s->config->jobs; job++) {
+        osw_order_clear(&s->jobs[job]);
+    }
     free(s->cursor);
+    free(s->sent);
 }
 
 void

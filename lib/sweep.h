@@ -25,13 +25,18 @@
 /* Failing orders that get a line of their own in the log, a run. */
 #define OSW_SWEEP_LOGGED 10
 
-/* Orders in flight at most: enough to hide the round trip. */
+/* Orders in flight on a connection at most: enough to hide the round trip. */
 #define OSW_SWEEP_DEPTH 64
+
+/* Connections that share the orders, at most. */
+#define OSW_SWEEP_JOBS 16
 
 struct osw_sweep_config {
     const char *name;          /* of the definition, for messages */
     int batch_size;            /* rows a look */
-    int depth;                 /* in flight at most; 1 to OSW_SWEEP_DEPTH */
+    int jobs;                  /* connections; 1 to OSW_SWEEP_JOBS */
+    int depth;                 /* in flight on each at most; 1 to
+                                  OSW_SWEEP_DEPTH */
     int64_t max_orders;        /* swept at most; 0: no limit */
     int64_t soft_deadline_ms;  /* queue nothing more */
     int64_t hard_deadline_ms;  /* cancel what is in flight */
@@ -59,7 +64,7 @@ struct osw_sweep_result {
 
 enum osw_sweep_event_type {
     OSW_SWEEP_EVENT_BATCH,    /* orders listed, in *orders */
-    OSW_SWEEP_EVENT_ORDER,    /* the oldest order in flight is settled */
+    OSW_SWEEP_EVENT_ORDER,    /* the oldest order of a job is settled */
     OSW_SWEEP_EVENT_RECORDED, /* a failure was booked */
     OSW_SWEEP_EVENT_TIMED_OUT,
     OSW_SWEEP_EVENT_INTERRUPTED,
@@ -68,6 +73,7 @@ enum osw_sweep_event_type {
 
 struct osw_sweep_event {
     enum osw_sweep_event_type type;
+    int job;          /* ORDER: on which connection, from 0 */
     bool ok;          /* BATCH, ORDER, RECORDED: no error */
     const char *text; /* ORDER: what cancel returned, or NULL; RECORDED: "t"
                          if the order is quarantined now; valid until the
@@ -77,16 +83,17 @@ struct osw_sweep_event {
 };
 
 /*
- * The database, as the loop sees it.  What is sent is answered in the order
- * of sending.  The send functions return false if nothing can be sent any
- * more; wait will then tell the loss.
+ * The database, as the loop sees it.  The orders of a job are answered in the
+ * order of sending, and so is all that is not an order.  The send functions
+ * return false if nothing can be sent any more; wait will then tell the loss,
+ * which is that of all jobs.
  */
 struct osw_sweep_ops {
     /* Ask for due orders behind after (NULL: from the oldest). */
     bool (*send_batch)(void *context, const struct osw_order *after, int limit);
     /* Ask for the newest due orders. */
     bool (*send_newest)(void *context, int limit);
-    bool (*send_order)(void *context, const struct osw_order *order);
+    bool (*send_order)(void *context, int job, const struct osw_order *order);
     /* Book a failure; counts: it is an attempt, not a lock held by others. */
     bool (*send_failure)(void *context,
                          const struct osw_order *order,

@@ -212,6 +212,8 @@ require_sound(const struct osw_options *options)
     REQUIRE(options->time_limit_ms >= 1000);
     REQUIRE(options->window_ms == -1 || options->window_ms >= 1000);
     REQUIRE(options->batch_size >= 1 && options->batch_size <= 10000);
+    REQUIRE(options->jobs >= 1 && options->jobs <= 16);
+    REQUIRE(options->depth >= 1 && options->depth <= 64);
     REQUIRE(options->limit >= 0);
     REQUIRE(options->max_orders >= 0);
     REQUIRE(options->verbosity >= -1 && options->verbosity <= 2);

@@ -76,6 +76,8 @@ assert_same(const struct osw_options *a, const struct osw_options *b)
     assert_int_equal(a->hard_limit_ms, b->hard_limit_ms);
     assert_int_equal(a->max_orders, b->max_orders);
     assert_int_equal(a->batch_size, b->batch_size);
+    assert_int_equal(a->jobs, b->jobs);
+    assert_int_equal(a->depth, b->depth);
     assert_int_equal(a->limit, b->limit);
     assert_int_equal(a->durability, b->durability);
     assert_int_equal(a->pooler, b->pooler);
@@ -110,6 +112,8 @@ static const struct osw_options expected_defaults = {
     .hard_limit_ms = 52000,
     .max_orders = 0,
     .batch_size = 500,
+    .jobs = 1,
+    .depth = 64,
     .limit = 100,
     .durability = OSW_DURABILITY_BATCH,
     .format = OSW_FORMAT_AUTO,
@@ -182,6 +186,9 @@ every_option_sets_its_field(void **state)
                   expected.print = true);
     ASSERT_PARSES("--batch-size|1", expected.batch_size = 1);
     ASSERT_PARSES("--batch-size|10000", expected.batch_size = 10000);
+    ASSERT_PARSES("--jobs|16", expected.jobs = 16);
+    ASSERT_PARSES("-j2", expected.jobs = 2);
+    ASSERT_PARSES("--depth|1", expected.depth = 1);
     ASSERT_PARSES("--max-orders|0", (void)0);
     ASSERT_PARSES("--max-orders|1000000000", expected.max_orders = 1000000000);
     ASSERT_PARSES("-n|--limit|0", expected.dry_run = true; expected.limit = 0);
@@ -443,6 +450,14 @@ static const struct refusal refusals[] = {
     {"--batch-size|+5", "--batch-size: \"+5\" is not a whole number" BATCH},
     {"--batch-size|-", "--batch-size: \"-\" is not a whole number" BATCH},
     {"--batch-size|1e3", "--batch-size: \"1e3\" is not a whole number" BATCH},
+    {"--jobs|0",
+     "--jobs: \"0\" is out of range; write a whole number from 1 to 16"},
+    {"--jobs|17",
+     "--jobs: \"17\" is out of range; write a whole number from 1 to 16"},
+    {"--depth|0",
+     "--depth: \"0\" is out of range; write a whole number from 1 to 64"},
+    {"--depth|65",
+     "--depth: \"65\" is out of range; write a whole number from 1 to 64"},
     {"--max-orders|-1", "--max-orders: \"-1\" is out of range" ORDERS},
     {"--max-orders|1000000001",
      "--max-orders: \"1000000001\" is out of range" ORDERS},
@@ -653,7 +668,7 @@ static void
 help_shows_every_listed_option(void **state)
 {
     (void)state;
-    assert_int_equal(for_each_listed(check_help_has), 24);
+    assert_int_equal(for_each_listed(check_help_has), 26);
 }
 
 static void
@@ -774,6 +789,8 @@ help_names_the_real_defaults(void **state)
     static const struct default_case cases[] = {
         {"--durability=", "(default batch)", "--durability|batch"},
         {"--batch-size=", "(default 500)", "--batch-size|500"},
+        {"--jobs=", "(default 1)", "--jobs|1"},
+        {"--depth=", "(default 64)", "--depth|64"},
         {"--max-orders=", "(default 0, no limit)", "--max-orders|0"},
         {"--time-limit=", "(default 45s)", "--time-limit|45s"},
         {"--hard-limit=", "(default 52s,", "--hard-limit|52s"},

@@ -40,7 +40,8 @@ struct row {
 
 struct segment {
     enum osw_sweep_event_type type; /* of its answer */
-    int row;                        /* ORDER, RECORDED; BATCH: listed behind */
+    int job;
+    int row; /* ORDER, RECORDED; BATCH: listed behind */
     int limit;
     bool newest;
 };
@@ -58,7 +59,7 @@ struct shop {
     bool bookings_fail;
     int64_t signals_ms[2];
 
-    /* the connection: answers in the order of sending */
+    /* the connections: each answers in the order of sending */
     struct segment sent[SEGMENTS];
     int first;
     int last;
@@ -77,6 +78,7 @@ struct shop {
     int tries_count;
     int width[ROWS]; /* orders in flight when this one was sent */
     int in_flight;
+    int in_job[OSW_SWEEP_JOBS];
     int widest;
     int looks;
     int looks_at_newest;
@@ -91,6 +93,24 @@ struct shop {
 };
 
 static struct shop the_shop;
+
+static uint64_t random_state;
+
+/* xorshift64*: the same everywhere, other than rand(). */
+static int
+draw(int below)
+{
+    random_state ^= random_state >> 12;
+    random_state ^= random_state << 25;
+    random_state ^= random_state >> 27;
+    return (int)((random_state * UINT64_C(2685821657736338717)) >> 33) % below;
+}
+
+static bool
+one_in(int chance)
+{
+    return draw(chance) == 0;
+}
 
 /* --- The fake ------------------------------------------------------------ */
 
@@ -137,11 +157,33 @@ row_of(const struct shop *shop, const struct osw_order *order)
     return row;
 }
 
+/* The connections work side by side: any of them may answer next. */
+static void
+put_a_job_first(struct shop *shop)
+{
+    int job = draw(shop->config.jobs);
+    struct segment chosen;
+
+    for (int i = shop->first; i < shop->last; i++) {
+        if (shop->sent[i].job == job) {
+            chosen = shop->sent[i];
+            memmove(&shop->sent[shop->first + 1],
+                    &shop->sent[shop->first],
+                    (size_t)(i - shop->first) * sizeof chosen);
+            shop->sent[shop->first] = chosen;
+            return;
+        }
+    }
+}
+
 static void
 begin_first(struct shop *shop)
 {
     const struct segment *first = &shop->sent[shop->first];
 
+    if (shop->config.jobs > 1) {
+        put_a_job_first(shop);
+    }
     shop->cancelled_first = false;
     shop->left_ms = first->type == OSW_SWEEP_EVENT_ORDER
                         ? shop->rows[first->row].cost_ms
@@ -190,8 +232,8 @@ fake_send_batch(void *context, const struct osw_order *after, int limit)
     assert_int_equal(limit, shop->config.batch_size);
     shop->looks++;
     shop->dry_looks += shop->in_flight == 0 ? 1 : 0;
-    return look(shop,
-                (struct segment){OSW_SWEEP_EVENT_BATCH, behind, limit, false});
+    return look(
+        shop, (struct segment){OSW_SWEEP_EVENT_BATCH, 0, behind, limit, false});
 }
 
 static bool
@@ -202,7 +244,8 @@ fake_send_newest(void *context, int limit)
     assert_int_equal(limit, OSW_SWEEP_STREAK);
     assert_int_equal(shop->in_flight, 0);
     shop->looks_at_newest++;
-    return look(shop, (struct segment){OSW_SWEEP_EVENT_BATCH, 0, limit, true});
+    return look(shop,
+                (struct segment){OSW_SWEEP_EVENT_BATCH, 0, 0, limit, true});
 }
 
 static int
@@ -219,7 +262,7 @@ answered_in_the_last_second(const struct shop *shop)
 }
 
 static bool
-fake_send_order(void *context, const struct osw_order *order)
+fake_send_order(void *context, int job, const struct osw_order *order)
 {
     struct shop *shop = context;
     int number = row_of(shop, order);
@@ -229,18 +272,21 @@ fake_send_order(void *context, const struct osw_order *order)
     if (!row->listed || row->tried) {
         fail_msg("order %d is sent unlisted or a second time", number);
     }
-    assert_in_range(shop->in_flight, 0, shop->config.depth - 1);
+    assert_in_range(job, 0, shop->config.jobs - 1);
+    assert_in_range(shop->in_job[job], 0, shop->config.depth - 1);
     assert_true(shop->in_flight == 0 ||
                 shop->in_flight < answered_in_the_last_second(shop));
     if (shop->config.max_orders > 0) {
         assert_true(shop->swept + shop->in_flight < shop->config.max_orders);
     }
-    if (!put(shop, (struct segment){OSW_SWEEP_EVENT_ORDER, number, 0, false})) {
+    if (!put(shop,
+             (struct segment){OSW_SWEEP_EVENT_ORDER, job, number, 0, false})) {
         return false;
     }
     row->tried = true;
     shop->tries[shop->tries_count++] = number;
     shop->in_flight++;
+    shop->in_job[job]++;
     shop->width[number] = shop->in_flight;
     shop->widest =
         shop->in_flight > shop->widest ? shop->in_flight : shop->widest;
@@ -265,7 +311,7 @@ fake_send_failure(void *context,
     assert_string_equal(error->message, "raised");
     assert_int_equal(counts, !is_passing(row->raised));
     if (!put(shop,
-             (struct segment){OSW_SWEEP_EVENT_RECORDED, number, 0, false})) {
+             (struct segment){OSW_SWEEP_EVENT_RECORDED, 0, number, 0, false})) {
         return false;
     }
     row->bookings++;
@@ -326,6 +372,7 @@ answer_order(struct shop *shop, int number, struct osw_sweep_event *event)
     const char *rule = NULL;
 
     shop->in_flight--;
+    shop->in_job[event->job]--;
     shop->answered_ms[shop->answered++] = shop->now_ms;
     if (shop->cancelled_first) {
         raise_error(event, "57014");
@@ -355,6 +402,7 @@ answer_first(struct shop *shop, struct osw_sweep_event *event)
 
     shop->answers++;
     event->type = segment->type;
+    event->job = segment->job;
     event->ok = true;
     event->text = NULL;
     if (segment->type == OSW_SWEEP_EVENT_BATCH) {
@@ -477,6 +525,7 @@ open_shop(int count)
     shop->signals_ms[1] = NEVER;
     shop->config = (struct osw_sweep_config){.name = "test",
                                              .batch_size = 100,
+                                             .jobs = 1,
                                              .depth = 64,
                                              .soft_deadline_ms = 100000,
                                              .hard_deadline_ms = 200000,
@@ -668,6 +717,21 @@ the_stream_widens_with_each_answer_up_to_its_depth(void **state)
     assert_int_equal(shop->width[3], 2);
     assert_int_equal(shop->width[100], 7);
     assert_int_equal(shop->widest, 7);
+}
+
+static void
+the_orders_are_dealt_out_among_the_jobs(void **state)
+{
+    struct shop *shop = open_shop(600);
+
+    (void)state;
+    shop->config.jobs = 4;
+    shop->config.depth = 8;
+    sweep(shop);
+    assert_counts(shop, "swept 600");
+    assert_end(shop, OSW_SWEEP_DONE, false);
+    assert_int_equal(shop->widest,
+                     32); /* and 8 a job at most: the fake looks */
 }
 
 static void
@@ -1775,24 +1839,6 @@ each_end_has_its_name(void **state)
 
 /* --- Any shop ------------------------------------------------------------ */
 
-static uint64_t random_state;
-
-/* xorshift64*: the same everywhere, other than rand(). */
-static int
-draw(int below)
-{
-    random_state ^= random_state >> 12;
-    random_state ^= random_state << 25;
-    random_state ^= random_state >> 27;
-    return (int)((random_state * UINT64_C(2685821657736338717)) >> 33) % below;
-}
-
-static bool
-one_in(int chance)
-{
-    return draw(chance) == 0;
-}
-
 static void
 script_at_random(struct shop *shop)
 {
@@ -1835,6 +1881,7 @@ open_random_shop(unsigned seed)
     shop = open_shop(draw(one_in(3) ? 60 : 700));
     script_at_random(shop);
     shop->config.batch_size = 1 + draw(one_in(2) ? 10 : 300);
+    shop->config.jobs = one_in(2) ? 1 : 1 + draw(OSW_SWEEP_JOBS);
     shop->config.depth = 1 + draw(64);
     shop->config.max_orders = one_in(3) ? 1 + draw(200) : 0;
     shop->config.soft_deadline_ms = one_in(3) ? draw(600) : 100000;
@@ -1880,6 +1927,7 @@ main(void)
         cmocka_unit_test(one_due_order_is_swept),
         cmocka_unit_test(all_due_orders_are_swept_once_and_oldest_first),
         cmocka_unit_test(the_stream_widens_with_each_answer_up_to_its_depth),
+        cmocka_unit_test(the_orders_are_dealt_out_among_the_jobs),
         cmocka_unit_test(
             as_many_are_in_flight_as_were_answered_in_the_last_second),
         cmocka_unit_test(orders_of_more_than_a_second_go_one_by_one),
