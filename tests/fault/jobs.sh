@@ -1,0 +1,154 @@
+#!/bin/bash
+# Several connections share the orders of a run: each order is tried by one of
+# them, and limits, signals, failures and losses are as with one connection.
+set -euo pipefail
+
+# shellcheck source=tests/support/shop.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
+
+# The sessions of the run, but the one that holds the lock and looks.
+others="SELECT a.pid FROM pg_stat_activity a
+         WHERE a.datname = current_database()
+           AND a.application_name = 'order-sweep'
+           AND NOT EXISTS (SELECT FROM pg_locks l
+                            WHERE l.pid = a.pid AND l.locktype = 'advisory')"
+
+# start_at_gates ARGUMENT...: a run of three jobs, each at a gate.
+start_at_gates()
+{
+    sql -c "INSERT INTO gate.closed SELECT id FROM shop.orders
+             WHERE order_status = 1 ORDER BY created, id OFFSET 100"
+    start --jobs 3 --format json "$@"
+    wait_at_gates 3
+}
+
+# The next run does what is left; then all due orders are swept once.
+settle()
+{
+    open_gates
+    invariants
+    run 0 --jobs 3
+    silent
+    value "$due" 'SELECT count(*) FROM order_sweep.journal'
+    value 0 "SELECT count(*) FROM order_sweep.cancel_unpaid_due(NULL)"
+    value 0 'SELECT count(*) FROM order_sweep.failure'
+    invariants
+    place 300 '1 hour'
+    due=$((due + 300))
+}
+
+new_shop jobs 600 20
+due=300
+gate_orders
+
+# --- All is swept, once ------------------------------------------------------
+
+start_at_gates
+value 2 "SELECT count(*) FROM ($others) t"
+open_gates
+finish 0
+is 'the report' '300 done false 0' "$(sql -v line="$(cat "$out")" <<'SQL'
+SELECT concat_ws(' ', r->>'swept', r->>'stopped', r->>'rest', r->>'exit')
+  FROM (SELECT :'line'::jsonb) AS t(r);
+SQL
+)"
+settle
+
+# Not one more than was asked for.
+run 0 --jobs 4 --max-orders 100
+value 'max orders 100 0 0 0 0 0 0 t' "$(cat <<'SQL'
+SELECT concat_ws(' ', stopped, swept, kept, locked, changed, gone, failed,
+                 unknown, rest) FROM order_sweep.run ORDER BY id DESC LIMIT 1
+SQL
+)"
+settle
+
+# --- Signals -----------------------------------------------------------------
+
+# One: what is in flight is settled.
+start_at_gates
+kill -TERM "$pid"
+# It has heard the signal when it sends nothing more: the gates hold all three.
+open_gates
+finish 75
+truthful
+is 'unknown orders' 0 "$(sql -v line="$(cat "$out")" \
+    <<<"SELECT :'line'::jsonb->>'unknown'")"
+settle
+
+# Two: what is in flight is cancelled, in each session.
+start_at_gates --depth 1
+kill -TERM "$pid"
+kill -INT "$pid"
+finish 75
+truthful
+is 'unknown orders' 0 "$(sql -v line="$(cat "$out")" \
+    <<<"SELECT :'line'::jsonb->>'unknown'")"
+settle
+
+# --- A connection is lost ----------------------------------------------------
+
+for lost in 'one of the others' 'the first'; do
+    start_at_gates
+    if [ "$lost" = 'the first' ]; then
+        sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM pg_locks
+            WHERE locktype = 'advisory'"
+    else
+        sql -o /dev/null -c "SELECT pg_terminate_backend(pid)
+            FROM ($others LIMIT 1) t"
+    fi
+    finish 69
+    open_gates
+    # What the other sessions had received comes to its end.
+    wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
+        WHERE datname = current_database()
+          AND application_name = 'order-sweep')"
+    truthful
+    is "unknown, after the loss of $lost" t "$(sql -v line="$(cat "$out")" \
+        <<<"SELECT (:'line'::jsonb->>'unknown')::int BETWEEN 3 AND 192")"
+    settle
+done
+
+# --- Orders fail -------------------------------------------------------------
+
+sql <<'SQL'
+CREATE FUNCTION shop.fail() RETURNS trigger LANGUAGE plpgsql
+AS 'BEGIN RAISE ''no''; END';
+CREATE TRIGGER fail BEFORE UPDATE ON shop.orders FOR EACH ROW
+EXECUTE FUNCTION shop.fail();
+SQL
+run 1 --jobs 4
+grep -q "this looks like the shop's fault" "$err" || die 'whose fault it is'
+value 0 'SELECT count(*) FROM order_sweep.failure'
+sql -c 'DROP TRIGGER fail ON shop.orders'
+settle
+
+# --- No more connections are to be had ---------------------------------------
+
+sql <<'SQL'
+CREATE ROLE jobs_cron LOGIN CONNECTION LIMIT 2;
+SELECT order_sweep.grant_to('jobs_cron');
+SQL
+run 0 -U jobs_cron --jobs 4
+says_like 'warning: going on with 2 of 4 connections: *too many connections for role*'
+sql -o /dev/null <<'SQL'
+DROP OWNED BY jobs_cron;
+DROP ROLE jobs_cron;
+SQL
+settle
+
+# --- Two sweeps: the statements of the one are not those of the other --------
+
+sql -o /dev/null <<'SQL'
+SELECT order_sweep.define(
+    sweep => 'close_paid', orders => 'shop.orders', key => '{id}',
+    unpaid => 'o.order_status = 2', since => 'created', after => '1 minute',
+    set => 'order_status = 3, closed_at = now()');
+SQL
+paid=$(sql -c 'SELECT count(*) FROM order_sweep.close_paid_due(NULL)')
+run 0 --jobs 3
+silent
+value "$paid" "SELECT count(*) FROM order_sweep.journal
+                WHERE sweep = 'close_paid'"
+value "$due" "SELECT count(*) FROM order_sweep.journal
+               WHERE sweep = 'cancel_unpaid'"
