@@ -23,6 +23,14 @@
 #define OLDEST_SERVER 140000
 #define HURRY_MS      2000
 
+/*
+ * With so many segments in flight on each connection no server runs dry within
+ * a millisecond: better to meet a good many answers after it than to be woken
+ * by each.
+ */
+#define NAP_SEGMENTS 40
+#define NAP_MS       1
+
 struct osw_pg {
     PGconn *conn;
     int in_flight; /* segments synced and not answered */
@@ -405,6 +413,32 @@ serve(struct osw_pg *pg, struct pollfd *fd, struct osw_pg_answer *answer)
     return OSW_PG_TIMED_OUT;
 }
 
+static bool
+may_nap(struct osw_pg *const *pgs, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (pgs[i]->in_flight < NAP_SEGMENTS) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* poll(2) for all of them, until the deadline. */
+static int
+poll_all(struct osw_pg *const *pgs,
+         struct pollfd *fds,
+         int count,
+         int64_t deadline_ms)
+{
+    if (may_nap(pgs, count) && osw_clock_left_ms(deadline_ms) > NAP_MS &&
+        osw_interrupt_poll(NULL, 0, NAP_MS) != 0) {
+        return -1; /* a signal */
+    }
+    return osw_interrupt_poll(
+        fds, (nfds_t)count, osw_clock_left_ms(deadline_ms));
+}
+
 enum osw_pg_event
 osw_pg_wait_any(struct osw_pg *const *pgs,
                 int count,
@@ -426,8 +460,7 @@ osw_pg_wait_any(struct osw_pg *const *pgs,
                 return event;
             }
         }
-        ready = osw_interrupt_poll(
-            fds, (nfds_t)count, osw_clock_left_ms(deadline_ms));
+        ready = poll_all(pgs, fds, count, deadline_ms);
         if (osw_interrupt_count() != signals) {
             return OSW_PG_INTERRUPTED;
         }
