@@ -107,8 +107,9 @@ take_out()
             FROM shop.orders x WHERE x.id = $1 FOR UPDATE)\n'
         ;;
     no-journal)
-        mutate "VALUES ('cancel_unpaid', order_sweep_key, \$3, \
-order_sweep_payload)" "SELECT '', '{}', 0, '{}' WHERE false"
+        mutate "INSERT INTO order_sweep.journal (sweep, order_key, run_id, payload)
+    VALUES ('cancel_unpaid', order_sweep_key, \$3, order_sweep_payload)" \
+            'PERFORM 1'
         ;;
     *) die "no such mutation: $1" ;;
     esac
