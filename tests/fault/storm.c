@@ -530,6 +530,8 @@ plan_run(struct actor *actor, int sweeper, struct run *run)
     add(run, run->durability);
     add(run, "--batch-size");
     add(run, batches[draw(actor, 3)]);
+    add(run, "--jobs");
+    add(run, draw(actor, 3) == 0 ? "3" : "1");
     add(run, "--time-limit");
     add(run, soft[limit]);
     add(run, "--hard-limit");
