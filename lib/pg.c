@@ -37,6 +37,9 @@ struct osw_pg {
     bool queued;   /* something since the last sync */
     const struct osw_pg_statement *prologue; /* of each transaction */
     const char *const *prologue_values;
+    bool on_the_way; /* with a prologue: a segment is, and no other may be */
+    struct osw_waiting_queue waiting; /* the segments behind it */
+    bool failed;                      /* to send one of them */
     pid_t canceller;   /* the child that asks for a cancel; 0: none */
     int canceller_end; /* readable when it has ended */
     struct osw_pg_answer partial; /* of the segment being read */
@@ -187,6 +190,7 @@ osw_pg_close(struct osw_pg *pg)
     if (pg != NULL) {
         end_canceller(pg, 0);
         osw_pg_answer_clear(&pg->partial);
+        osw_waiting_clear(&pg->waiting);
         PQfinish(pg->conn);
         free(pg);
     }
@@ -248,11 +252,27 @@ is_first(const struct osw_pg *pg)
            status != PQTRANS_INERROR;
 }
 
-bool
-osw_pg_queue(struct osw_pg *pg,
-             const struct osw_pg_statement *statement,
-             const char *const *values,
-             struct osw_error *error)
+static bool
+must_wait(const struct osw_pg *pg)
+{
+    return pg->prologue != NULL && (pg->on_the_way || pg->waiting.head != NULL);
+}
+
+static bool
+put_to_wait(struct osw_pg *pg,
+            const struct osw_pg_statement *statement,
+            const char *const *values,
+            struct osw_error *error)
+{
+    return osw_waiting_push(&pg->waiting, statement, values) ||
+           osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
+}
+
+static bool
+queue_now(struct osw_pg *pg,
+          const struct osw_pg_statement *statement,
+          const char *const *values,
+          struct osw_error *error)
 {
     bool first = is_first(pg);
 
@@ -262,6 +282,16 @@ osw_pg_queue(struct osw_pg *pg,
         return lost(pg, error);
     }
     return true;
+}
+
+bool
+osw_pg_queue(struct osw_pg *pg,
+             const struct osw_pg_statement *statement,
+             const char *const *values,
+             struct osw_error *error)
+{
+    return must_wait(pg) ? put_to_wait(pg, statement, values, error)
+                         : queue_now(pg, statement, values, error);
 }
 
 bool
@@ -283,17 +313,45 @@ osw_pg_prepare(struct osw_pg *pg,
     return sent == 1 ? true : lost(pg, error);
 }
 
-bool
-osw_pg_sync(struct osw_pg *pg, struct osw_error *error)
+static bool
+sync_now(struct osw_pg *pg, struct osw_error *error)
 {
     OSW_INJECTION_POINT("before-sync");
     if (PQpipelineSync(pg->conn) != 1) {
         return lost(pg, error);
     }
     pg->queued = false;
-    pg->in_flight++;
+    pg->on_the_way = pg->prologue != NULL;
     OSW_INJECTION_POINT("after-sync");
     return true;
+}
+
+bool
+osw_pg_sync(struct osw_pg *pg, struct osw_error *error)
+{
+    bool done = must_wait(pg) ? put_to_wait(pg, NULL, NULL, error)
+                              : sync_now(pg, error);
+
+    pg->in_flight += done ? 1 : 0;
+    return done;
+}
+
+/* Send the segment that has waited longest. */
+static void
+send_waiting(struct osw_pg *pg)
+{
+    struct osw_error ignored = OSW_ERROR_INIT; /* the next wait tells it */
+    bool ended = pg->waiting.head == NULL;
+
+    while (!ended && !pg->failed) {
+        struct osw_waiting *first = osw_waiting_pop(&pg->waiting);
+
+        ended = first->is_end;
+        pg->failed =
+            ended ? !sync_now(pg, &ignored)
+                  : !queue_now(pg, &first->statement, first->values, &ignored);
+        free(first);
+    }
 }
 
 /* Take one result of the segment being read; true if it was the segment's end.
@@ -353,6 +411,8 @@ hand_over(struct osw_pg *pg, struct osw_pg_answer *answer)
         answer->columns = 0;
     }
     pg->in_flight--;
+    pg->on_the_way = false;
+    send_waiting(pg);
 }
 
 /* Read what has arrived, up to the end of a segment. */
@@ -405,7 +465,7 @@ serve(struct osw_pg *pg, struct pollfd *fd, struct osw_pg_answer *answer)
     if (pg->in_flight > 0 && read_segment(pg, answer)) {
         return OSW_PG_ANSWERED;
     }
-    if (PQstatus(pg->conn) != CONNECTION_OK) {
+    if (PQstatus(pg->conn) != CONNECTION_OK || pg->failed) {
         return report_loss(pg, answer);
     }
     fd->fd = PQsocket(pg->conn);
@@ -417,7 +477,7 @@ static bool
 may_nap(struct osw_pg *const *pgs, int count)
 {
     for (int i = 0; i < count; i++) {
-        if (pgs[i]->in_flight < NAP_SEGMENTS) {
+        if (pgs[i]->in_flight < NAP_SEGMENTS || pgs[i]->prologue != NULL) {
             return false;
         }
     }

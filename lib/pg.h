@@ -13,20 +13,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "statement.h"
 #include "status.h"
 
 struct osw_connect_target;
 struct osw_pg;
-
-/*
- * A statement: its text and, where it is to be prepared once and then
- * executed by name, that name.  Texts must outlive the connection.
- */
-struct osw_pg_statement {
-    const char *name; /* NULL: parsed anew each time */
-    const char *text;
-    int parameters;
-};
 
 /*
  * What a segment brought back: the rows of its last statement, or an error.
@@ -76,7 +67,9 @@ bool osw_pg_is_pooled(const struct osw_pg *pg, int server_pid);
 /*
  * Have each transaction begin with this statement from now on, and send
  * statements without their names: the next transaction may meet another
- * session of the server.  NULL: no longer.  Statement and values must outlive
+ * session of the server.  A segment is sent only when the one before it is
+ * answered: where a client dies with more of them on the way, a pooler may
+ * hand the answers to the next client.  NULL: no longer.  Statement and values must outlive
  * that.
  */
 void osw_pg_set_prologue(struct osw_pg *pg,

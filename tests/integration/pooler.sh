@@ -170,6 +170,30 @@ grep -q '^warn *lock: the connection pooler has no session for the lock$' "$out"
 untouched 1
 pooler_stop
 
+# --- A run that dies leaves no answer to the next client --------------------------
+
+# With one order answered and the next on the way, a pooler that sees its client
+# go takes the server's session for free, and the next client gets the answer.
+pooler_start transaction 1
+place 20 '1 hour'
+gate=$(due_order 20) # the last: nothing more is sent behind it
+close_gate "$gate"
+pooled start --no-lock
+wait_at_gate
+kill -KILL "$pid"
+finish 137
+pooled sql -c "SELECT 'mine'" >"$ORDER_SWEEP_TMP/answer" &
+asked=$!
+sleep 0.3 # for the pooler to give the client a session, were it the old one
+open_gates
+wait "$asked"
+is 'the answer to another client' mine "$(cat "$ORDER_SWEEP_TMP/answer")"
+pooler_stop
+wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'order-sweep')"
+run 0
+invariants
+
 # --- Two sessions less than asked for: connections refused ------------------------
 
 pooler_start transaction 4 'max_client_conn = 1'
