@@ -72,15 +72,20 @@ is 'the answer of migrate on a terminal' 1 "$(wc -l <"$out")"
 
 # --- As cron calls it --------------------------------------------------------
 
-# in_env WANTED VARIABLE...: a run in an environment of these alone.
+# in_env WANTED VARIABLE...: a run in an environment of these alone, and what
+# run-test's tool needs, where it runs under one.
 in_env()
 {
-    local wanted=$1
+    local wanted=$1 name tool=()
     shift
+    for name in "${!ORDER_SWEEP_TOOL@}" "${!ORDER_SWEEP_POOL@}"; do
+        tool+=("$name=${!name}")
+    done
     (
         cd /
         env -i "PGHOST=$PGHOST" "PGPORT=$PGPORT" "PGUSER=$PGUSER" \
-            "PGDATABASE=$PGDATABASE" "$@" >"$out" 2>"$err" </dev/null
+            "PGDATABASE=$PGDATABASE" "${tool[@]}" "$@" \
+            >"$out" 2>"$err" </dev/null
     ) || die "a run in a bare environment ended with $?"
     is "a run in a bare environment: $*" "$wanted" "$(plain "$out")"
     is 'its stderr' '' "$(cat "$err")"

@@ -233,6 +233,6 @@ latin=hostile_latin_$$
 sql -U "$superuser" -d postgres -c "CREATE DATABASE $latin TEMPLATE template0
     ENCODING latin1 LOCALE 'C'"
 PGUSER=$superuser runs 0 migrate -d "$latin"
-sql -U "$superuser" -d postgres -c "DROP DATABASE $latin"
+sql -U "$superuser" -d postgres -c "DROP DATABASE $latin WITH (FORCE)"
 
 finish

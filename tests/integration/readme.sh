@@ -60,7 +60,7 @@ sh ci.sh >ci.out 2>&1 || {
     cat ci.out
     exit 1
 }
-dropdb "$scratch"
+dropdb --force "$scratch"
 echo "SELECT order_sweep.define(sweep => 'late', orders => 'shop.orders',
     key => '{id}', unpaid => 'no_such_column', since => 'created_at',
     after => '1 hour', set => 'status = NULL');" >>order_sweep_definition.sql

@@ -121,7 +121,7 @@ load_bed()
 # shellcheck disable=SC2034  # db.sh drops the databases
 drop_bed()
 {
-    sql -U "$superuser" -d postgres -c "DROP DATABASE $PGDATABASE"
+    sql -U "$superuser" -d postgres -c "DROP DATABASE $PGDATABASE WITH (FORCE)"
     databases=$empty
 }
 

@@ -6,10 +6,10 @@
 #                                       SIZE sessions; LINEs for its settings;
 #                                       sets pooler_dir, its PGHOST
 #     pooler_waiting DATABASE           how many clients wait for a session
+#     pooler_served                     how many transactions it has passed on
 #     pooler_stop                       stops it and removes its folder
 #
-# It listens on the port pooler_port.  Any role that the server knows may log
-# in.
+# It listens on the port pooler_port.  Anybody may log in whom the server lets in.
 
 pooler_port=6432
 pooler_dir=
@@ -38,7 +38,7 @@ pooler_start()
         echo "listen_port = $pooler_port"
         echo "auth_type = trust"
         echo "auth_file = $pooler_dir/users"
-        echo "auth_query = SELECT rolname, '' FROM pg_roles WHERE rolname = \$1"
+        echo "auth_query = SELECT \$1::text, ''"
         echo "admin_users = postgres"
         echo "pool_mode = $mode"
         echo "default_pool_size = $size"
@@ -68,11 +68,23 @@ pooler_start()
     done
 }
 
-pooler_waiting()
+# Ask the pooler itself: SHOW what.
+pooler_show()
 {
     PGHOST=$pooler_dir PGPORT=$pooler_port \
-        psql -XAtq -F ' ' -d pgbouncer -c 'SHOW POOLS' |
+        psql -XAtq -F ' ' -d pgbouncer -c "SHOW $1"
+}
+
+pooler_waiting()
+{
+    pooler_show POOLS |
         awk -v database="$1" '$1 == database { n += $4 } END { print n + 0 }'
+}
+
+pooler_served()
+{
+    pooler_show STATS_TOTALS |
+        awk '$1 != "pgbouncer" { n += $2 } END { print n + 0 }'
 }
 
 pooler_stop()
