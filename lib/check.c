@@ -297,7 +297,7 @@ tell_misfit(struct check *check,
     if (strcmp(cause->sqlstate, INSUFFICIENT_PRIVILEGE) == 0) {
         osw_error_set(&mend,
                       OSW_EXIT_CONFIG,
-                      "Let the table's owner GRANT it to role %s.",
+                      "Let its owner GRANT that to role %s.",
                       osw_pg_value(texts, row, ROLE));
         finding.item = "privileges";
         finding.why = "A sweep's functions run with the rights of its owner.";
