@@ -2,7 +2,7 @@
  * check: the doctor.  Finds what would make a run fail or lie, before it
  * costs an order.
  *
- * What to look for is SQL (sql/functions/60_check.sql).  Here the definitions'
+ * What to look for is SQL (sql/functions/6*_check*.sql).  Here the definitions'
  * statements are prepared, which parses them against the live tables and runs
  * nothing, and plans are asked for.
  */

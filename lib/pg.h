@@ -69,8 +69,8 @@ bool osw_pg_is_pooled(const struct osw_pg *pg, int server_pid);
  * statements without their names: the next transaction may meet another
  * session of the server.  A segment is sent only when the one before it is
  * answered: where a client dies with more of them on the way, a pooler may
- * hand the answers to the next client.  NULL: no longer.  Statement and values must outlive
- * that.
+ * hand the answers to the next client.  NULL: no longer.  Statement and values
+ * must outlive that.
  */
 void osw_pg_set_prologue(struct osw_pg *pg,
                          const struct osw_pg_statement *statement,

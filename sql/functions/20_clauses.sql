@@ -53,6 +53,19 @@ $$;
 COMMENT ON FUNCTION order_sweep.clock_moment IS
     'SQL for the moment that a clock value of the orders table means';
 
+CREATE OR REPLACE FUNCTION order_sweep.relation(name text)
+RETURNS regclass LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT c.oid::regclass
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace,
+           parse_ident($1) AS p(name)
+     WHERE n.nspname = p.name[1] AND c.relname = p.name[2]
+$$;
+COMMENT ON FUNCTION order_sweep.relation IS
+    'the relation of this name, schema and all; to_regclass would raise where '
+    'the caller may not use the schema';
+
 CREATE OR REPLACE FUNCTION order_sweep.is_bound(orders regclass, owner text)
 RETURNS boolean LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -94,7 +107,7 @@ AS $$
         -- settings says that the policies of the orders are wanted; where there
         -- are none, those of other tables must not hide a payment.
         CASE WHEN s.settings IS NOT NULL
-                  AND order_sweep.is_bound(to_regclass(s.orders), s.owner)
+                  AND order_sweep.is_bound(order_sweep.relation(s.orders), s.owner)
              THEN 'on' ELSE 'off' END)
 $$;
 COMMENT ON FUNCTION order_sweep.pins IS

@@ -28,6 +28,23 @@ $$;
 COMMENT ON FUNCTION order_sweep.grantees IS
     'the roles that may execute a function of a definition';
 
+CREATE OR REPLACE FUNCTION order_sweep.is_unique(orders regclass, key text[])
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- That of a deferrable constraint counts: what is committed is unique.
+    SELECT EXISTS (
+        SELECT FROM pg_index i
+         WHERE i.indrelid = orders AND i.indisunique AND i.indisvalid
+           AND i.indpred IS NULL AND i.indexprs IS NULL
+           AND (SELECT array_agg(a.attname::text)
+                  FROM unnest(i.indkey[0:i.indnkeyatts - 1]) n
+                  JOIN pg_attribute a ON a.attrelid = orders AND a.attnum = n)
+               <@ key)
+$$;
+COMMENT ON FUNCTION order_sweep.is_unique IS
+    'does a unique index of the table lie within these columns';
+
 CREATE OR REPLACE FUNCTION order_sweep.check_key(orders regclass, key text[])
 RETURNS text[] LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -60,15 +77,7 @@ BEGIN
         END IF;
         _types := _types || _type;
     END LOOP;
-    IF NOT EXISTS (
-        SELECT FROM pg_index i
-         WHERE i.indrelid = orders AND i.indisunique AND i.indisvalid
-           AND i.indpred IS NULL AND i.indexprs IS NULL
-           AND (SELECT array_agg(a.attname::text)
-                  FROM unnest(i.indkey[0:i.indnkeyatts - 1]) n
-                  JOIN pg_attribute a ON a.attrelid = orders AND a.attnum = n)
-               <@ key)
-    THEN
+    IF NOT order_sweep.is_unique(orders, key) THEN
         RAISE WARNING USING
             MESSAGE = format('key: no unique index of %s lies within (%s)',
                              orders, array_to_string(key, ', ')),

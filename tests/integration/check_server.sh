@@ -1,6 +1,7 @@
 #!/bin/bash
-# What order-sweep check finds about the server: a standby, the isolation that
-# is set for all, and who holds back vacuum.  On a server of its own.
+# What order-sweep check finds about the server: a standby, what is set for all,
+# a database that takes no connections, and who holds back vacuum.  On a server of
+# its own.
 set -euo pipefail
 
 # shellcheck source=tests/support/db.sh
@@ -29,6 +30,59 @@ ORDER_SWEEP_TEST_CONF='max_prepared_transactions = 2' cluster_start ''
 new_findings server
 clean 'a clean server'
 
+# --- Read only, for all -------------------------------------------------------
+
+only=default_transaction_read_only
+# becomes SETTING VALUE: once the server has read its files again.
+becomes()
+{
+    super 'SELECT pg_reload_conf()' >/dev/null
+    until_true "SELECT reset_val = '$2' FROM pg_settings WHERE name = '$1'"
+}
+# pasted MEND: as a superuser does it.
+pasted()
+{
+    PGUSER=$superuser sql -f - <<<"$1" >/dev/null
+}
+change "SELECT FROM order_sweep.grant_to('$cron')"
+super "ALTER SYSTEM SET $only = on"
+becomes "$only" on
+mend="ALTER SYSTEM RESET $only; SELECT pg_reload_conf();"
+finds 'a server that is read only' 78 "fail||read only|$only is on|$mend"
+super "BEGIN READ WRITE; ALTER ROLE $cron IN DATABASE $PGDATABASE SET $only = off; COMMIT"
+finds 'not for a role that says otherwise' 0 '' --role="$cron"
+pasted "$mend"
+becomes "$only" off
+clean 'it is no more'
+super "ALTER ROLE ALL SET $only = on"
+mend="BEGIN READ WRITE; ALTER ROLE ALL RESET $only; COMMIT;"
+finds 'all roles' 78 "fail||read only|$only is on|$mend"
+pasted "$mend"
+clean 'none of them'
+
+# --- A database that takes no connections -------------------------------------
+
+# Who is in already sees it; and a superuser, of a limit.
+database()
+{
+    ask "SELECT concat_ws('|', level, what, mend) FROM order_sweep.check()
+        WHERE item = 'database'"
+}
+# closed CHANGE WHAT MEND SAID: what check finds, and what one who comes is told.
+closed()
+{
+    sql -d postgres -U "$superuser" -c "ALTER DATABASE $PGDATABASE $1"
+    is "$1" "$(database)" "fail|database $PGDATABASE $2|ALTER DATABASE $PGDATABASE $3;"
+    runs 69 check
+    is "$1: who comes" "$(printf '%s' "$err" | grep -c "$4")" 1
+    sql -d postgres -U "$superuser" -c "ALTER DATABASE $PGDATABASE $3"
+    clean "$1: no more"
+}
+closed 'CONNECTION LIMIT 0' 'has a connection limit of 0' 'CONNECTION LIMIT -1' \
+    'too many connections'
+closed 'ALLOW_CONNECTIONS false' 'takes no connections' 'ALLOW_CONNECTIONS true' \
+    'not currently accepting connections'
+
 # --- Sessions of others ------------------------------------------------------
 
 PGUSER=$superuser hold "SET application_name = 'a report';
@@ -48,18 +102,22 @@ change 'TRUNCATE shop.t'
 
 # --- Isolation ---------------------------------------------------------------
 
-mend='ALTER SYSTEM RESET default_transaction_isolation;'
+mend='ALTER SYSTEM RESET default_transaction_isolation; SELECT pg_reload_conf();'
 super "ALTER SYSTEM SET default_transaction_isolation = 'serializable'"
-super 'SELECT pg_reload_conf()' >/dev/null
-until_true "SELECT reset_val = 'serializable' FROM pg_settings
-    WHERE name = 'default_transaction_isolation'"
+becomes default_transaction_isolation serializable
 finds 'isolation of the server' 1 \
     "warn||isolation|default_transaction_isolation is serializable|$mend"
-super "$mend"
-super 'SELECT pg_reload_conf()' >/dev/null
-until_true "SELECT reset_val = 'read committed' FROM pg_settings
-    WHERE name = 'default_transaction_isolation'"
+pasted "$mend"
+becomes default_transaction_isolation 'read committed'
 clean 'isolation reset'
+# He who sees all settings is told the file.
+conf=$cluster_dir/data/postgresql.conf
+cluster_as_server sh -c "echo '$only = on' >>'$conf'"
+becomes "$only" on
+finds 'read only in the file' 78 "fail||read only|$only is on|Take it out of $conf, line $(wc -l <"$conf"), and SELECT pg_reload_conf()."
+cluster_as_server sed -i '$d' "$conf"
+becomes "$only" off
+clean 'the file without it'
 
 # --- Vacuum ------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# What order-sweep check finds about indexes, tables, rights and the backlog.
+# What order-sweep check finds about tables: partitions and views,
+# keys, columns, triggers, row security, foreign keys.
 set -euo pipefail
 
 # shellcheck source=tests/support/db.sh
@@ -12,102 +13,7 @@ set -euo pipefail
 new_findings tables
 clean 'a clean database'
 
-# --- The index of the look ---------------------------------------------------
-
-missing()
-{
-    printf '%s|%s|index|no index serves the look for due orders|%s' \
-        "${3:-fail}" "$1" "$2"
-}
-open=" WHERE state = 'open';"
-index='CREATE INDEX CONCURRENTLY ON shop.t'
-
-# shop.t is empty, and has a primary key to scan: neither is an excuse.
-breaks 'no index' 'DROP INDEX shop.t_open' \
-    "$(missing tidy "$index (at, id)$open")"
-breaks 'no index of the sample' 'DROP INDEX shop.orders_unpaid' \
-    "$(missing cancel_unpaid 'CREATE INDEX CONCURRENTLY ON shop.orders (created, id) WHERE order_status = 1;')"
-change 'DROP INDEX shop.t_at_id_idx; DROP INDEX shop.orders_created_id_idx'
-change "CREATE INDEX t_open ON shop.t (at, id) WHERE state = 'open';
-    CREATE INDEX ON shop.orders (created, id)"
-clean 'the whole table in the index'
-change 'DROP INDEX shop.t_open'
-for index_of in "(id, at) WHERE state = 'open'" '(id)' '(state)' \
-    "(at, id) WHERE state = 'closed'" "(at, id) WHERE lower(state) = 'open'" \
-    '(local, id)' '((at IS NULL), id)'; do
-    change "CREATE INDEX wrong ON shop.t $index_of"
-    finds "an index on $index_of" 78 "$(missing tidy "$index (at, id)$open")"
-    change 'DROP INDEX shop.wrong'
-done
-change "INSERT INTO shop.t SELECT n, 'closed', now() FROM generate_series(1, 5000) n;
-    ANALYZE shop.t"
-finds 'a table with rows' 78 "$(missing tidy "$index (at, id)$open")"
-change "CREATE INDEX t_open ON shop.t (at) WHERE state = 'open'"
-clean 'the clock alone: only its ties are sorted'
-change 'TRUNCATE shop.t'
-
-# indexed WHAT ARGUMENTS MEND [LEVEL]: without an index, MEND is the one.
-indexed()
-{
-    local code=78
-    if [ -n "${4:-}" ]; then
-        code=1
-    fi
-    change 'DROP INDEX IF EXISTS shop.t_open'
-    define "$2"
-    finds "$1" "$code" "$(missing tidy "$3" "${4:-}")"
-    change "$3"
-    clean "$1: mended"
-    change "DO \$\$ DECLARE i text; BEGIN
-        FOR i IN SELECT indexrelid::regclass FROM pg_index
-                  WHERE indrelid = 'shop.t'::regclass AND NOT indisprimary LOOP
-            EXECUTE 'DROP INDEX ' || i; END LOOP; END \$\$"
-}
-change 'ALTER TABLE shop.t ADD COLUMN "Placed at" bigint, ADD COLUMN day date'
-indexed 'qualified columns' "unpaid => \$\$o.state = 'open'\$\$,
-    since => 'o.at', after => '1 hour'" "$index (at, id)$open"
-indexed 'an alias in capitals' "unpaid => \$\$O.state = 'open'\$\$,
-    since => 'O.At', after => '1 hour'" "$index (at, id)$open"
-indexed 'an expression' "unpaid => \$\$state = 'open'\$\$,
-    since => 'coalesce(o.at, o.at)', after => '1 hour'" \
-    "$index ((coalesce(at, at)), id)$open" warn
-indexed 'a deadline' "unpaid => \$\$state = 'open'\$\$, deadline => 'at'" \
-    "$index (at, id)$open"
-indexed 'a deadline that is computed' "unpaid => \$\$state = 'open'\$\$,
-    deadline => \$\$o.local + interval '1 hour'\$\$, zone => 'UTC'" \
-    "$index ((local + interval '1 hour'), id)$open" warn
-indexed 'a name to be quoted' "unpaid => \$\$state = 'open'\$\$,
-    since => '\"Placed at\"', unit => 'ms', after => '1 hour'" \
-    "$index (\"Placed at\", id)$open"
-indexed 'a date' "unpaid => \$\$state = 'open'\$\$, since => 'day',
-    zone => 'UTC', after => '1 hour'" "$index (day, id)$open"
-indexed 'a list of states' "unpaid => \$\$state IN ('open', 'new')\$\$,
-    since => 'at', after => '1 hour'" \
-    "$index (at, id) WHERE state IN ('open', 'new');"
-indexed 'unpaid with a sub-select' "unpaid => \$\$state = 'open' AND NOT EXISTS
-    (SELECT FROM shop.t x WHERE x.id = o.id + 1)\$\$, since => 'at',
-    after => '1 hour'" "$index (at, id);"
-# A comment at the end of a fragment must not swallow what follows.
-indexed 'comments' "unpaid => \$\$state = 'open' -- waits\$\$,
-    since => 'coalesce(o.at, o.at) -- placed', after => '1 hour',
-    max_age => NULL" "$index ((coalesce(at, at) -- placed
-), id) WHERE state = 'open' -- waits
-;" warn
-change 'ALTER TABLE shop.t DROP COLUMN "Placed at", DROP COLUMN day'
-change "CREATE INDEX t_open ON shop.t (at, id) WHERE state = 'open'"
-# What a rule sorts for itself is another matter, and so is its index.
-change "INSERT INTO shop.t VALUES (1, 'closed', now()); ANALYZE shop.t"
-rule="(SELECT l.what FROM shop.log l WHERE l.id = o.id ORDER BY l.at DESC LIMIT 1)"
-define "unpaid => \$\$state = 'open' AND $rule IS DISTINCT FROM 'paid'\$\$,
-    since => 'at', after => '1 hour',
-    unless => json_build_object('logged', \$rule\$$rule = 'paid'\$rule\$)"
-runs 1 check --format=json
-is 'a rule with a sort of its own' "$(read_findings | cut -d '|' -f 1-4)" \
-    'warn|tidy|foreign key|unpaid looks into shop.log, which no foreign key ties to shop.t
-warn|tidy|foreign key|unless "logged" looks into shop.log, which no foreign key ties to shop.t'
-change 'TRUNCATE shop.t'
-define_as_before
-clean 'as before'
+# --- Partitions and views ----------------------------------------------------
 
 sql -f - <<'SQL' >/dev/null
 CREATE TABLE shop.split (id int, state text, at timestamptz,
@@ -154,7 +60,8 @@ change "ALTER TABLE shop.split DETACH PARTITION shop.split1;
     ALTER TABLE shop.split ATTACH PARTITION shop.split3
     FOR VALUES FROM (MINVALUE) TO ('2020-01-01')"
 finds 'the key of a partition of partitions' 1 \
-    'warn|split|partition key|shop.split3 is partitioned by state, which set changes|Partition by a column that does not change.'
+    'warn|split|partition key|shop.split3 is partitioned by state, which set changes|Partition by a column that does not change.
+warn|split|key|no unique index of shop.split lies within (id, at)|Call order_sweep.define with a key that holds the columns that the table is partitioned by, and make it unique.'
 change 'DROP TABLE shop.split3, shop.split1;
     ALTER TABLE shop.split ADD PRIMARY KEY (id, at)'
 change "SELECT FROM order_sweep.undefine('split')"
@@ -164,7 +71,7 @@ change "SELECT FROM order_sweep.define(sweep => 'seen', orders => 'shop.v',
 clean 'a view, by the index of its table'
 change 'DROP INDEX shop.split_open'
 finds 'a view without' 78 "$(missing seen \
-    'Create an index on the clock and the key of the table under the view.')"
+    'Create an index on shop.split2, under the view, on the columns that the view shows as at, id.')"
 change "CREATE INDEX split_open ON shop.split (at, id) WHERE state = 'open'"
 clean 'a view, with its index again'
 # What is told of a table is told of the one under a view.
@@ -206,6 +113,97 @@ ask 'CREATE UNIQUE INDEX CONCURRENTLY half ON shop.t (state)' >/dev/null
 breaks 'an invalid index' 'DELETE FROM shop.t WHERE id = 2' \
     'fail|tidy|invalid index|index shop.half is invalid|REINDEX INDEX CONCURRENTLY shop.half;' \
     'DROP INDEX shop.half; TRUNCATE shop.t'
+
+# --- The key -----------------------------------------------------------------
+
+not_unique="warn|tidy|key|no unique index of shop.t lies within (id)|CREATE UNIQUE INDEX CONCURRENTLY ON shop.t (id);"
+breaks 'the primary key dropped' 'ALTER TABLE shop.t DROP CONSTRAINT t_pkey' \
+    "$not_unique" 'DROP INDEX shop.t_id_idx;
+    ALTER TABLE shop.t ADD CONSTRAINT t_pkey PRIMARY KEY (id)'
+for other in "UNIQUE INDEX other ON shop.t (id) WHERE state = 'open'" \
+    'UNIQUE INDEX other ON shop.t (id, at)' 'UNIQUE INDEX other ON shop.t (abs(id))' \
+    'INDEX other ON shop.t (id)'; do
+    breaks "instead of it $other" "ALTER TABLE shop.t DROP CONSTRAINT t_pkey;
+        CREATE $other" "$not_unique" 'DROP INDEX shop.t_id_idx, shop.other;
+        ALTER TABLE shop.t ADD CONSTRAINT t_pkey PRIMARY KEY (id)'
+done
+change 'ALTER TABLE shop.t DROP CONSTRAINT t_pkey;
+    INSERT INTO shop.t (id) VALUES (1), (1)'
+ask 'CREATE UNIQUE INDEX CONCURRENTLY other ON shop.t (id)' >/dev/null
+finds 'an invalid one' 78 \
+    "fail|tidy|invalid index|index shop.other is invalid|REINDEX INDEX CONCURRENTLY shop.other;
+$not_unique"
+change 'TRUNCATE shop.t; DROP INDEX shop.other;
+    ALTER TABLE shop.t ADD CONSTRAINT other UNIQUE (id) DEFERRABLE INITIALLY DEFERRED'
+clean 'a deferrable one: what is committed is unique'
+change 'ALTER TABLE shop.t DROP CONSTRAINT other;
+    ALTER TABLE shop.t ADD CONSTRAINT t_pkey PRIMARY KEY (id)'
+
+# --- Columns that take no NULL -----------------------------------------------
+
+# set_to ASSIGNMENTS [ORDERS [KEY [SWEEP]]]
+set_to()
+{
+    change "SELECT FROM order_sweep.define(sweep => '${4:-tidy}',
+        orders => '${2:-shop.t}', key => '{${3:-id}}', set => \$set\$$1\$set\$,
+        unpaid => \$\$state = 'open'\$\$, since => 'at', after => '1 hour')"
+}
+# taken COLUMN [TABLE [SWEEP [LEVEL]]]: the finding.
+taken()
+{
+    printf '%s|%s|not null|set makes %s of %s NULL, which is not null|Let set leave %s alone, or give it a value; or ALTER TABLE %s ALTER %s DROP NOT NULL.' \
+        "${4:-fail}" "${3:-tidy}" "$1" "${2:-shop.t}" "$1" "${2:-shop.t}" "$1"
+}
+needed='ALTER TABLE shop.t ALTER note SET NOT NULL'
+needless='ALTER TABLE shop.t ALTER note DROP NOT NULL'
+for set in "note = NULL, state = 'closed'" "state = 'closed', note = DEFAULT" \
+    "(note, state) = (NULL, 'closed')" "state = 'closed', NOTE = nullif('a', 'a')" \
+    "state = 'closed', note = NULL::text || 'x'" \
+    "state = coalesce('a, local = ', note), note = NULL, at = at" \
+    "state = concat('closed', id = 1, 'local' = 'x'), note = NULL" \
+    "state = 'closed', /* local = */ note = NULL -- , at = now()"; do
+    set_to "$set"
+    breaks "set: $set" "$needed" "$(taken note)" "$needless"
+done
+set_to "state = 'closed', note = NULL, local = NULL"
+breaks 'two of them' "$needed; ALTER TABLE shop.t ALTER local SET NOT NULL" \
+    "$(taken local)
+$(taken note)" "$needless; ALTER TABLE shop.t ALTER local DROP NOT NULL"
+set_to "state = 'closed', note = NULL"
+change "CREATE FUNCTION shop.hook() RETURNS trigger LANGUAGE plpgsql
+    AS 'BEGIN NEW.note := now(); RETURN NEW; END'"
+change "CREATE TRIGGER hook BEFORE UPDATE ON shop.t FOR EACH ROW
+    EXECUTE FUNCTION shop.hook()"
+breaks 'a trigger may fill it in' "$needed" "$(taken note shop.t tidy warn)" "$needless"
+change 'DROP FUNCTION shop.hook CASCADE'
+change "$needed"
+for set in "state = 'closed', note = 'NULL::text'" "state = 'closed', note = o.state" \
+    "state = NULL, note = 'x'" "state = 'closed', local = NULL"; do
+    set_to "$set"
+    clean "set: $set"
+done
+change "$needless"
+define_as_before
+# Of a partition alone, in another order of columns; under a view.
+change "CREATE TABLE shop.old (note text, state text, id int NOT NULL,
+        at timestamptz NOT NULL);
+    ALTER TABLE shop.split ADD COLUMN note text;
+    ALTER TABLE shop.split ATTACH PARTITION shop.old
+        FOR VALUES FROM (MINVALUE) TO ('2020-01-01');
+    CREATE VIEW shop.v2 AS SELECT id, at, note, state FROM shop.split2;
+    CREATE VIEW shop.v3 AS SELECT id, at, note AS said, state FROM shop.split2"
+set_to "state = 'closed', note = NULL" shop.split id,at split
+clean 'in partitions'
+breaks 'in one of them' 'ALTER TABLE shop.old ALTER note SET NOT NULL' \
+    "$(taken note shop.split split)" 'ALTER TABLE shop.old ALTER note DROP NOT NULL'
+change "SELECT FROM order_sweep.undefine('split')"
+set_to "state = 'closed', note = NULL" shop.v2 id seen
+breaks 'under a view' 'ALTER TABLE shop.split2 ALTER note SET NOT NULL' \
+    "$(taken note shop.split2 seen)" 'ALTER TABLE shop.split2 ALTER note DROP NOT NULL'
+set_to "state = 'closed', said = NULL" shop.v3 id seen
+change 'ALTER TABLE shop.split2 ALTER note SET NOT NULL'
+clean 'under a view that renames it nothing can be said'
+change "SELECT FROM order_sweep.undefine('seen'); DROP VIEW shop.v2, shop.v3"
 
 # --- Triggers, rules, row security -------------------------------------------
 
@@ -276,134 +274,8 @@ fail|cancel_unpaid|row security|unless \"payment received\": query would be affe
     'ALTER TABLE shop.payment NO FORCE ROW LEVEL SECURITY;
     ALTER TABLE shop.payment DISABLE ROW LEVEL SECURITY'
 
-# --- Rights ------------------------------------------------------------------
+# --- Unlogged tables ---------------------------------------------------------
 
-# Of the owner on the books.
-super "GRANT $other TO $owner; GRANT USAGE ON SCHEMA shop TO $other;
-    GRANT SELECT, UPDATE ON shop.t TO $other"
-change "SELECT FROM order_sweep.grant_define_to('$other');
-    SELECT FROM order_sweep.undefine('tidy')"
-define "unpaid => \$\$state = 'open'\$\$, since => 'at', after => '1 hour',
-    run_as => '$other'"
-clean 'a definition of another role'
-# without RIGHT ON WHAT: the right revoked.
-without()
-{
-    breaks "an owner without $1 on $2" "REVOKE $1 ON ${3:-}$2 FROM $other" \
-        "fail|tidy|books|role $other has no $1 on $2|SELECT order_sweep.grant_define_to('$other');"
-}
-without SELECT order_sweep.journal
-without INSERT order_sweep.journal
-without SELECT order_sweep.failure
-without EXECUTE 'order_sweep.record_failure(text,jsonb,text,text,boolean)' \
-    'FUNCTION '
-super "REVOKE USAGE, CREATE ON SCHEMA order_sweep FROM $other"
-runs 78 check --format=json
-mend="SELECT order_sweep.grant_define_to('$other');"
-is 'an owner without USAGE' "$(read_findings | sed -n 1p)" \
-    "fail|tidy|books|role $other has no USAGE on schema order_sweep|$mend"
-change "$mend"
-clean 'an owner with all'
-super "REVOKE $other FROM $owner"
-mend="GRANT $other TO $owner;"
-# The schema public belongs to him.
-finds 'an owner whom one is no member of' 78 \
-    "fail|tidy|owner|cannot look as role $other: role $owner is no member of it|$mend
-fail|tidy|search path|$owner may create in schema public|REVOKE CREATE ON SCHEMA public FROM $owner;"
-super "$mend"
-clean 'a member again'
-super "DROP OWNED BY $other; ALTER ROLE $other RENAME TO ${other}_gone"
-mend="SELECT order_sweep.undefine('tidy');"
-finds 'an owner that is gone' 78 "fail|tidy|owner|role $other, which it belongs to, does not exist|$mend"
-runs 0 migrate -vv
-is 'an owner that is gone: migrate' "$(printf '%s\n' "$err" | grep -c \
-    "tidy belongs to role $other, which does not exist")" 1
-change "BEGIN; SELECT FROM order_sweep.grant_to('$cron'); ROLLBACK"
-change "$mend"
-clean 'the sweep is gone too'
-super "ALTER ROLE ${other}_gone RENAME TO $other"
-define_as_before
-clean 'the owner again'
-# A module that is loaded later may take what was free.
-change "UPDATE order_sweep.sweep SET settings = '{\"plpgsql.check_asserts\": \"maybe\"}'
-    WHERE name = 'tidy'"
-runs 0 migrate
-finds 'settings that are taken no longer' 78 'fail|tidy|settings|parameter "plpgsql.check_asserts" requires a Boolean value|Call order_sweep.define anew, with names and values that SET takes.'
-define_as_before
-clean 'settings as before'
-
-# Of the role in the crontab.
-functions_of_a_run()
-{
-    printf 'order_sweep.%s\n' begin_run blame calls_of explain finish_run preview \
-        probe schema_version sign_of_life \
-        {cancel_unpaid,tidy}_{due,next,fault,clock,explain,batch,newest,cancel,fail} \
-        cancel_unpaid_late | sort
-}
-grant="SELECT order_sweep.grant_to('$cron');"
-runs 78 check --role=nobody_$$ --format=json
-is 'an unknown role' "$(read_findings)" "fail||grants|there is no role \"nobody_$$\"|CREATE ROLE nobody_$$ LOGIN; SELECT order_sweep.grant_to('nobody_$$');"
-runs 78 check --role="$cron" --format=json
-is 'a role without any right' "$(read_findings | sed -n '1p; $=')" \
-    "fail||grants|role $cron has no USAGE on schema order_sweep|$grant
-$(($(functions_of_a_run | wc -l) + 1))"
-change "$grant"
-finds 'a role with all' 0 '' --role="$cron"
-runs 0 check -v --role="$cron"
-is 'so it is told' "$(printf '%s\n' "$out" | sed -n 2p)" \
-    "ok    grants: role $cron may run every sweep"
-change "REVOKE USAGE ON SCHEMA order_sweep FROM $cron"
-finds 'without usage' 78 "fail||grants|role $cron has no USAGE on schema order_sweep|$grant" --role="$cron"
-change "$grant"
-super "REVOKE CONNECT ON DATABASE $PGDATABASE FROM PUBLIC"
-finds 'without connect' 78 "fail||grants|role $cron has no CONNECT on database $PGDATABASE|GRANT CONNECT ON DATABASE $PGDATABASE TO $cron;" --role="$cron"
-super "GRANT CONNECT ON DATABASE $PGDATABASE TO $cron, $other"
-functions=$(ask "SELECT p.oid::regprocedure FROM pg_proc p
-    WHERE pronamespace = 'order_sweep'::regnamespace
-      AND has_function_privilege('$cron', oid, 'EXECUTE')
-      AND proname NOT IN ('moment', 'same_type') -- everybody's
-    ORDER BY 1")
-is 'what a run needs, and no more' \
-    "$(printf '%s\n' "$functions" | sed 's/(.*//' | sort)" "$(functions_of_a_run)"
-while IFS= read -r function; do
-    change "REVOKE EXECUTE ON FUNCTION $function FROM $cron"
-    runs 78 check --role="$cron" --format=json
-    is "without $function" "$(read_findings)" "fail||grants|role $cron has no EXECUTE on $function|$grant"
-    change "$grant"
-done <<<"$functions"
-finds 'with all again' 0 '' --role="$cron"
-
-# The role in the crontab cannot check, and is told who can.
-before=$(fingerprint)
-PGUSER=$cron runs 78 check
-is 'check as the role in the crontab' "$out|$err" "ok    schema: the schema is the program's|order-sweep: permission denied for table sweep; run check as the role that owns schema order_sweep, as migrate is run"
-PGUSER=$other runs 78 check
-is 'check as a stranger' "$out|$err" "fail  schema: permission denied for schema order_sweep
-      why:  A run is refused.
-      mend: let the owner of schema order_sweep run order-sweep check --role NAME: it names the missing right; order_sweep.grant_to(role) gives those on order_sweep|"
-is 'nothing changed' "$(fingerprint)" "$before"
-
-# --- Search path, isolation, unlogged tables ---------------------------------
-
-breaks 'a schema where PUBLIC may create' 'GRANT CREATE ON SCHEMA public TO PUBLIC' \
-    "fail|cancel_unpaid|search path|PUBLIC may create in schema public|REVOKE CREATE ON SCHEMA public FROM PUBLIC;
-fail|tidy|search path|PUBLIC may create in schema public|REVOKE CREATE ON SCHEMA public FROM PUBLIC;"
-breaks 'a schema where another may create' "GRANT CREATE ON SCHEMA public TO $other" \
-    "fail|cancel_unpaid|search path|$other may create in schema public|REVOKE CREATE ON SCHEMA public FROM $other;
-fail|tidy|search path|$other may create in schema public|REVOKE CREATE ON SCHEMA public FROM $other;"
-breaks 'isolation of the database' "ALTER DATABASE $PGDATABASE
-    SET default_transaction_isolation = 'repeatable read'" \
-    "warn||isolation|default_transaction_isolation is repeatable read|ALTER DATABASE $PGDATABASE RESET default_transaction_isolation;"
-super "ALTER ROLE $cron SET default_transaction_isolation = serializable;
-    ALTER ROLE $other SET default_transaction_isolation = serializable"
-finds 'isolation of a role that sweeps' 1 "warn||isolation|default_transaction_isolation is serializable for role $cron|ALTER ROLE $cron RESET default_transaction_isolation;"
-super "ALTER ROLE $cron RESET default_transaction_isolation;
-    ALTER ROLE $cron IN DATABASE $PGDATABASE
-    SET default_transaction_isolation = serializable"
-wanted="ALTER ROLE $cron IN DATABASE $PGDATABASE RESET default_transaction_isolation;"
-finds 'isolation of a role here' 1 "warn||isolation|default_transaction_isolation is serializable for role $cron|$wanted"
-super "$wanted"
-clean 'isolation of others'
 for table in journal failure run; do
     breaks "unlogged $table" "ALTER TABLE order_sweep.$table SET UNLOGGED" \
         "fail||unlogged|table order_sweep.$table is unlogged|ALTER TABLE order_sweep.$table SET LOGGED;"
@@ -445,86 +317,6 @@ warn|cancel_unpaid|foreign key|unless \"payment received\" looks into shop.payme
         DEFERRABLE INITIALLY IMMEDIATE'
 define_as_before
 change 'DROP TABLE shop.note'
-
-# --- Windows, backlog --------------------------------------------------------
-
-define "unpaid => \$\$state = 'open'\$\$, since => 'at', after => '59 seconds'"
-finds 'a window shorter than a minute' 1 "warn|tidy|window|the window of 00:00:59 is shorter than cron's minute|Lengthen after, or expect it."
-define "unpaid => \$\$state = 'open'\$\$, since => 'at', after => '30 seconds',
-    grace => '30 seconds'"
-clean 'a window of a minute, with its grace'
-define_as_before
-
-late()
-{
-    sed -E 's/overdue for .*\|/overdue for ...|/'
-}
-log='See that cron starts order-sweep, and what it says: SELECT * FROM order_sweep.run ORDER BY id DESC LIMIT 10;'
-change "INSERT INTO shop.t VALUES (1, 'open', now() - interval '119 minutes')"
-clean 'overdue for less than the window'
-change "UPDATE shop.t SET at = now() - interval '121 minutes'"
-runs 1 check --format=json
-is 'overdue for more than the window' "$(read_findings | late)" \
-    "warn|tidy|backlog|the oldest order to sweep is overdue for ...|$log"
-change "SELECT FROM order_sweep.pause('tidy')"
-runs 1 check --format=json
-mend="SELECT order_sweep.resume('tidy');"
-is 'overdue in a pause' "$(read_findings | late)" \
-    "warn|tidy|backlog|the oldest order to sweep is overdue for ...|$mend"
-change "$mend"
-runs 0
-clean 'the backlog swept'
-change "INSERT INTO shop.t VALUES (2, 'open', now() - interval '1 year'),
-    (3, 'open', NULL)"
-clean 'too old, or without a clock'
-change 'TRUNCATE shop.t'
-
-# A look that fails: the message names the argument, and the mend.
-change "INSERT INTO shop.t (id, state, note) VALUES (1, 'open', 'soon')"
-change 'CREATE INDEX t_note ON shop.t (note)'
-define "unpaid => \$\$state = 'open'\$\$, since => 'note::timestamptz',
-    after => '1 hour'"
-runs 78 check --format=json
-is 'a look that fails' "$(read_findings | grep '|look|')" 'fail|tidy|look|since: invalid input syntax for type timestamp with time zone: "soon"|Guard a cast in since, unpaid or unless by CASE WHEN ... THEN ... END, or use order_sweep.moment(text).'
-change 'DROP INDEX shop.t_note; TRUNCATE shop.t'
-
-# Whatever else it fails with.
-raises='See that since, unpaid and unless raise for no order, and take no long time.'
-sql -f - <<'SQL'
-CREATE TABLE shop.part (t_id int REFERENCES shop.t, state text);
-INSERT INTO shop.t VALUES (11, 'open', now() - interval '2 hours');
-INSERT INTO shop.part VALUES (11, 'paid'), (11, 'failed');
-CREATE FUNCTION shop.ask(int) RETURNS boolean LANGUAGE plpgsql AS
-    $$BEGIN RETURN EXISTS (SELECT FROM shop.part WHERE t_id = $1 AND NOT failed); END$$;
-SQL
-# looks WHAT RULE SAID: check says so of a rule, and so does a run.
-looks()
-{
-    define "unpaid => \$\$state = 'open'\$\$, since => 'at', after => '1 hour',
-        unless => json_build_object('paid', \$rule\$$2\$rule\$)"
-    finds "$1" 78 "fail|tidy|look|$3|$raises"
-    runs 78 --sweep=tidy
-    is "$1: the run" "${err%%; *}" "order-sweep: tidy: $3"
-}
-looks 'two rows where one is wanted' \
-    "(SELECT p.state FROM shop.part p WHERE p.t_id = o.id) <> 'failed'" \
-    'unless "paid": more than one row returned by a subquery used as an expression'
-looks 'a function of the shop that a migration broke' 'shop.ask(o.id)' \
-    'column "failed" does not exist'
-change "CREATE OR REPLACE FUNCTION shop.ask(int) RETURNS boolean LANGUAGE plpgsql
-    AS 'BEGIN RAISE EXCEPTION \$\$not now\$\$; END'"
-looks 'a function of the shop that raises' 'shop.ask(o.id)' 'not now'
-change 'DROP FUNCTION shop.ask; DROP TABLE shop.part; TRUNCATE shop.t CASCADE'
-# The next deadline is beyond what a timestamptz can hold: no reason to fail.
-define_as_before
-change "INSERT INTO shop.t VALUES (11, 'open', now() - interval '2 hours'),
-    (12, 'open', '294276-12-31 23:50')"
-runs 0 --sweep=tidy
-is 'swept beside a clock at the end of time' \
-    "$(ask 'SELECT order_key FROM order_sweep.journal WHERE sweep = $$tidy$$
-        ORDER BY swept_at DESC LIMIT 1')" '[11]'
-clean 'a clock at the end of time'
-change 'TRUNCATE shop.t, order_sweep.journal'
 
 # --- No definition; the probe ------------------------------------------------
 

@@ -11,6 +11,8 @@
 #                          check ends with CODE and finds this, as JSON and as
 #                          text: a line for each finding that is not ok,
 #                          level|sweep|item|what|mend
+#     missing SWEEP MEND [LEVEL]
+#                          the finding that an index is missing
 #     clean WHAT           check finds nothing
 #     breaks WHAT SQL WANTED [REPAIR]
 #                          after the SQL check finds this and nothing else; after
@@ -100,6 +102,12 @@ finds()
         grep -E '"level":"(warn|fail)"' | grep -c '"why":null' || :)" 0
     runs "$code" check "$@"
     is "$what, as text" "$(read_text)" "$(as_text "$wanted")"
+}
+
+missing()
+{
+    printf '%s|%s|index|no index serves the look for due orders|%s' \
+        "${3:-fail}" "$1" "$2"
 }
 
 clean()
