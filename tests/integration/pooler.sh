@@ -173,7 +173,8 @@ pooler_stop
 # --- A run that dies leaves no answer to the next client --------------------------
 
 # With one order answered and the next on the way, a pooler that sees its client
-# go takes the server's session for free, and the next client gets the answer.
+# go takes the server's session for free: the next client waits behind the order
+# and gets the answer to it.
 pooler_start transaction 1
 place 20 '1 hour'
 gate=$(due_order 20) # the last: nothing more is sent behind it
@@ -182,12 +183,9 @@ pooled start --no-lock
 wait_at_gate
 kill -KILL "$pid"
 finish 137
-pooled sql -c "SELECT 'mine'" >"$ORDER_SWEEP_TMP/answer" &
-asked=$!
-sleep 0.3 # for the pooler to give the client a session, were it the old one
+is 'the answer to another client' mine \
+    "$(PGHOST=$pooler_dir PGPORT=$pooler_port timeout 60 psql -XAtc "SELECT 'mine'")"
 open_gates
-wait "$asked"
-is 'the answer to another client' mine "$(cat "$ORDER_SWEEP_TMP/answer")"
 pooler_stop
 wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
     WHERE datname = current_database() AND application_name = 'order-sweep')"
