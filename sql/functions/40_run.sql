@@ -258,13 +258,16 @@ BEGIN
         SELECT o.id FROM order_sweep.run o WHERE o.sweep = _sweep
          ORDER BY o.id DESC OFFSET 1000 LIMIT 1);
     -- Failures that are over: the order was swept since, or is due no more
-    -- (it would have been tried again within the hour).
+    -- (it would have been tried again within the hour).  Another run may have
+    -- begun to sweep it before the failure here: where an order is swept once
+    -- only, the times do not matter.
     DELETE FROM order_sweep.failure f
-     WHERE f.sweep = _sweep AND NOT f.quarantined
+     USING order_sweep.sweep s
+     WHERE f.sweep = _sweep AND s.name = _sweep AND NOT f.quarantined
        AND (f.next_try < now() - interval '1 day'
             OR EXISTS (SELECT FROM order_sweep.journal j
                         WHERE j.sweep = f.sweep AND j.order_key = f.order_key
-                          AND j.swept_at > f.failed_at));
+                          AND (NOT s.again OR j.swept_at > f.failed_at)));
 END $$;
 COMMENT ON FUNCTION order_sweep.finish_run IS
     'close the row of a run; its synchronous commit is what success waits for';

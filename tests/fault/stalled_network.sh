@@ -142,11 +142,22 @@ kill -INT "$pid"
 
 # --- What became of them -----------------------------------------------------
 
+# It was lost before it had a run to report of.
+without_run()
+{
+    grep -q '"run":null,"stopped":"lost",.*"exit":69,' "$out" ||
+        die 'the loss is not told in JSON'
+    : >"$out"
+}
+
 ended connect 5
+without_run
 says_like 'no answer in time from "127.0.0.1", port [0-9]*'
 ended probe 8
+without_run
 says 'no answer from the server in time'
 ended lock 8
+without_run
 says 'cancel_unpaid: no answer from the server in time'
 ended stream 10
 truthful
@@ -159,6 +170,7 @@ truthful
 grep -q '60 orders were swept, but are not known to be durable' "$err" ||
     die 'the durability is not told'
 ended signal 10
+without_run
 says 'no answer from the server in time'
 ended signals 10
 truthful

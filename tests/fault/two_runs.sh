@@ -71,3 +71,16 @@ for way in lock no-lock; do
     fi
     shared=0
 done
+
+# A failure that one run books while another one is about to sweep the order:
+# it is over, although it is younger than the journal's row.
+sql -c "INSERT INTO order_sweep.failure
+            (sweep, order_key, attempts, postponed, next_try, quarantined,
+             sqlstate, message, failed_at)
+        SELECT sweep, order_key, 0, 1, now() + interval '1 minute', false,
+               '55P03', 'canceling statement due to lock timeout',
+               swept_at + interval '1 second'
+          FROM order_sweep.journal LIMIT 1"
+place 1 '1 hour'
+run 0
+value 0 'SELECT count(*) FROM order_sweep.failure'

@@ -120,23 +120,24 @@ not_unique="warn|tidy|key|no unique index of shop.t lies within (id)|CREATE UNIQ
 breaks 'the primary key dropped' 'ALTER TABLE shop.t DROP CONSTRAINT t_pkey' \
     "$not_unique" 'DROP INDEX shop.t_id_idx;
     ALTER TABLE shop.t ADD CONSTRAINT t_pkey PRIMARY KEY (id)'
-for other in "UNIQUE INDEX other ON shop.t (id) WHERE state = 'open'" \
-    'UNIQUE INDEX other ON shop.t (id, at)' 'UNIQUE INDEX other ON shop.t (abs(id))' \
-    'INDEX other ON shop.t (id)'; do
-    breaks "instead of it $other" "ALTER TABLE shop.t DROP CONSTRAINT t_pkey;
-        CREATE $other" "$not_unique" 'DROP INDEX shop.t_id_idx, shop.other;
+for instead in "UNIQUE INDEX instead ON shop.t (id) WHERE state = 'open'" \
+    'UNIQUE INDEX instead ON shop.t (id, at)' \
+    'UNIQUE INDEX instead ON shop.t (id, length(note))' \
+    'INDEX instead ON shop.t (id)'; do
+    breaks "only $instead" "ALTER TABLE shop.t DROP CONSTRAINT t_pkey;
+        CREATE $instead" "$not_unique" 'DROP INDEX shop.t_id_idx, shop.instead;
         ALTER TABLE shop.t ADD CONSTRAINT t_pkey PRIMARY KEY (id)'
 done
 change 'ALTER TABLE shop.t DROP CONSTRAINT t_pkey;
     INSERT INTO shop.t (id) VALUES (1), (1)'
-ask 'CREATE UNIQUE INDEX CONCURRENTLY other ON shop.t (id)' >/dev/null
+ask 'CREATE UNIQUE INDEX CONCURRENTLY instead ON shop.t (id)' >/dev/null
 finds 'an invalid one' 78 \
-    "fail|tidy|invalid index|index shop.other is invalid|REINDEX INDEX CONCURRENTLY shop.other;
+    "fail|tidy|invalid index|index shop.instead is invalid|REINDEX INDEX CONCURRENTLY shop.instead;
 $not_unique"
-change 'TRUNCATE shop.t; DROP INDEX shop.other;
-    ALTER TABLE shop.t ADD CONSTRAINT other UNIQUE (id) DEFERRABLE INITIALLY DEFERRED'
+change 'TRUNCATE shop.t; DROP INDEX shop.instead;
+    ALTER TABLE shop.t ADD CONSTRAINT instead UNIQUE (id) DEFERRABLE INITIALLY DEFERRED'
 clean 'a deferrable one: what is committed is unique'
-change 'ALTER TABLE shop.t DROP CONSTRAINT other;
+change 'ALTER TABLE shop.t DROP CONSTRAINT instead;
     ALTER TABLE shop.t ADD CONSTRAINT t_pkey PRIMARY KEY (id)'
 
 # --- Columns that take no NULL -----------------------------------------------
@@ -160,6 +161,7 @@ for set in "note = NULL, state = 'closed'" "state = 'closed', note = DEFAULT" \
     "(note, state) = (NULL, 'closed')" "state = 'closed', NOTE = nullif('a', 'a')" \
     "state = 'closed', note = NULL::text || 'x'" \
     "state = coalesce('a, local = ', note), note = NULL, at = at" \
+    "state = 'a, at = ', note = NULL" \
     "state = concat('closed', id = 1, 'local' = 'x'), note = NULL" \
     "state = 'closed', /* local = */ note = NULL -- , at = now()"; do
     set_to "$set"
@@ -185,13 +187,14 @@ done
 change "$needless"
 define_as_before
 # Of a partition alone, in another order of columns; under a view.
-change "CREATE TABLE shop.old (note text, state text, id int NOT NULL,
+change "CREATE TABLE shop.old (note text, more text, state text, id int NOT NULL,
         at timestamptz NOT NULL);
-    ALTER TABLE shop.split ADD COLUMN note text;
+    ALTER TABLE shop.split ADD COLUMN note text, ADD COLUMN more text;
     ALTER TABLE shop.split ATTACH PARTITION shop.old
         FOR VALUES FROM (MINVALUE) TO ('2020-01-01');
     CREATE VIEW shop.v2 AS SELECT id, at, note, state FROM shop.split2;
-    CREATE VIEW shop.v3 AS SELECT id, at, note AS said, state FROM shop.split2"
+    CREATE VIEW shop.v3 AS SELECT id, at, note AS said, state, more
+    FROM shop.split2"
 set_to "state = 'closed', note = NULL" shop.split id,at split
 clean 'in partitions'
 breaks 'in one of them' 'ALTER TABLE shop.old ALTER note SET NOT NULL' \
@@ -200,8 +203,8 @@ change "SELECT FROM order_sweep.undefine('split')"
 set_to "state = 'closed', note = NULL" shop.v2 id seen
 breaks 'under a view' 'ALTER TABLE shop.split2 ALTER note SET NOT NULL' \
     "$(taken note shop.split2 seen)" 'ALTER TABLE shop.split2 ALTER note DROP NOT NULL'
-set_to "state = 'closed', said = NULL" shop.v3 id seen
-change 'ALTER TABLE shop.split2 ALTER note SET NOT NULL'
+set_to "state = 'closed', said = NULL, more = 'x'" shop.v3 id seen
+change 'ALTER TABLE shop.split2 ALTER note SET NOT NULL, ALTER more SET NOT NULL'
 clean 'under a view that renames it nothing can be said'
 change "SELECT FROM order_sweep.undefine('seen'); DROP VIEW shop.v2, shop.v3"
 

@@ -8,9 +8,9 @@
 #     define ARGUMENTS     tidy with other arguments, SQL
 #     define_as_before     tidy as new_findings has it
 #     finds WHAT CODE WANTED [ARGUMENT...]
-#                          check ends with CODE and finds this, as JSON and as
-#                          text: a line for each finding that is not ok,
-#                          level|sweep|item|what|mend
+#                          check ends with CODE and finds this, as JSON and,
+#                          the first of a kind, as text: a line for each finding
+#                          that is not ok, level|sweep|item|what|mend
 #     missing SWEEP MEND [LEVEL]
 #                          the finding that an index is missing
 #     clean WHAT           check finds nothing
@@ -91,17 +91,24 @@ as_text()
         s/^((warn|fail)  ([a-z_0-9]+: )?[a-z ]+)\|/\1: /; s/\|$//'
 }
 
+# The items that were compared as text too: one of a kind is enough.
+declare -A as_text_seen
+
 finds()
 {
-    local what=$1 code=$2 wanted=$3
+    local what=$1 code=$2 wanted=$3 item
     shift 3
     runs "$code" check --format=json "$@"
     is "$what" "$(read_findings)" "$wanted"
     is "$what: no message" "$err" ''
     is "$what: each with its reason" "$(printf '%s' "$out" |
         grep -E '"level":"(warn|fail)"' | grep -c '"why":null' || :)" 0
-    runs "$code" check "$@"
-    is "$what, as text" "$(read_text)" "$(as_text "$wanted")"
+    item=$(printf '%s' "$wanted" | cut -d '|' -f 1,3 | sort -u)
+    if [ -z "${as_text_seen[${item:-none}]:-}" ]; then
+        as_text_seen[${item:-none}]=yes
+        runs "$code" check "$@"
+        is "$what, as text" "$(read_text)" "$(as_text "$wanted")"
+    fi
 }
 
 missing()
