@@ -141,22 +141,34 @@ COMMENT ON FUNCTION order_sweep.check_look IS
 
 CREATE OR REPLACE FUNCTION order_sweep.failing(s order_sweep.sweep, most integer)
 RETURNS SETOF order_sweep.failure
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+    _failure order_sweep.failure;
+BEGIN
     -- The books do not know of an order that was paid since, or deleted; that
     -- is asked of each by its key, and so of the last ones only.  One that met
     -- another's lock once or twice has no fault.
-    SELECT f.*
-      FROM (SELECT f.* FROM order_sweep.failure f
-             WHERE f.sweep = s.name AND (f.attempts > 0 OR f.postponed > 2)
-             ORDER BY f.failed_at DESC LIMIT most) f
-     WHERE EXISTS (
-        SELECT FROM order_sweep.explain(s.name, f.order_key::json) e
-         WHERE e.what = 'verdict'
-           AND e.value ~ '^(the next run sweeps it|not swept: '
-                         '(quarantined|back-off|the sweep is paused))')
-$$;
+    FOR _failure IN
+        SELECT f.* FROM order_sweep.failure f
+         WHERE f.sweep = s.name AND (f.attempts > 0 OR f.postponed > 2)
+         ORDER BY f.failed_at DESC LIMIT most
+    LOOP
+        BEGIN
+            IF EXISTS (
+                SELECT FROM order_sweep.explain(s.name, _failure.order_key::json) e
+                 WHERE e.what = 'verdict'
+                   AND e.value ~ '^(the next run sweeps it|not swept: '
+                                 '(quarantined|back-off|the sweep is paused))')
+            THEN
+                RETURN NEXT _failure;
+            END IF;
+        EXCEPTION WHEN OTHERS THEN
+            NULL; -- the key of an earlier definition: no order has it now
+        END;
+    END LOOP;
+END $$;
 COMMENT ON FUNCTION order_sweep.failing IS
     'the orders that failed when they were last tried, of the last so many, '
     'and still are to be swept';

@@ -149,6 +149,11 @@ change "DELETE FROM order_sweep.failure WHERE message = 'old'"
 change 'DROP FUNCTION shop.hook CASCADE'
 change "$mend"
 clean 'to be tried again'
+change "INSERT INTO order_sweep.failure
+    SELECT 'tidy', k, 10, 0, now(), true, 'P0001', 'old key', now()
+      FROM unnest(ARRAY['[1, 2]', '[\"A-17\"]']::jsonb[]) k"
+clean 'keys of an earlier definition end no check'
+change "DELETE FROM order_sweep.failure WHERE message = 'old key'"
 change "INSERT INTO order_sweep.failure VALUES ('tidy', '[1]', 0, 2, now(), false,
     '55P03', 'canceling statement due to lock timeout', now())"
 clean 'one that met a lock twice'
