@@ -9,14 +9,17 @@ GRANT EXECUTE ON FUNCTION order_sweep.same_type(anyelement, anyelement) TO PUBLI
 -- Whoever may define may call what is new, too: migrate generates as he.
 DO $$
 DECLARE
-    _definer regrole;
+    _grant text;
 BEGIN
-    FOR _definer IN
-        SELECT DISTINCT a.grantee::regrole
-          FROM pg_proc p, aclexplode(p.proacl) a
+    FOR _grant IN
+        SELECT format('GRANT EXECUTE ON FUNCTION %s TO %s', f.oid::regprocedure,
+                      a.grantee::regrole)
+          FROM pg_proc p, aclexplode(p.proacl) a, pg_proc f
          WHERE p.pronamespace = 'order_sweep'::regnamespace
            AND p.proname = 'define' AND a.grantee NOT IN (0, p.proowner)
+           AND f.pronamespace = p.pronamespace AND f.proowner = p.proowner
+           AND NOT has_function_privilege(a.grantee, f.oid, 'EXECUTE')
     LOOP
-        PERFORM order_sweep.grant_define_to(_definer);
+        EXECUTE _grant;
     END LOOP;
 END $$;

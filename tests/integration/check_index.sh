@@ -112,7 +112,7 @@ indexed 'one in an expression' "unpaid => \$\$state = 'open'\$\$,
     "SET search_path = pg_catalog, shop, pg_temp; $index ((same(at)), id)$open" warn
 change 'RESET search_path'
 # The row has no name in an index; in a literal it is no name.
-for part in "note <> 'o.at'" "note <> E'\\'o.at'" 'note <> $x$o.at$x$' \
+for part in "note <> 'o.at'" "note <> E'\\'o.at'" 'note <> $x$o.at$x$' 'note <> $$o.at$$' \
     "id BETWEEN 1 AND 9" "CASE WHEN id > 1 AND id < 9 THEN id < 8 ELSE true END" \
     'shop.always(id)'; do
     indexed "unpaid with $part" "unpaid => \$fragment\$o.state = 'open'

@@ -64,11 +64,14 @@ breaks 'a schema that it may use, and whoever checks may not' \
 super "ALTER ROLE $owner INHERIT"
 # An update of order-sweep may bring functions that he has no right on yet.
 change "REVOKE EXECUTE ON FUNCTION order_sweep.relation(text),
-    order_sweep.check_unique(order_sweep.sweep) FROM $other"
+    order_sweep.check_unique(order_sweep.sweep) FROM $other;
+    REVOKE SELECT ON order_sweep.run FROM $other"
 runs 0 migrate
 is 'migrate grants what is new to whoever may define' "$(ask "SELECT string_agg(
     p.proname, ' ') FROM pg_proc p WHERE pronamespace = 'order_sweep'::regnamespace
     AND NOT has_function_privilege('$other', p.oid, 'EXECUTE')")" ''
+is 'and no right that was taken from him' "$(ask "SELECT
+    has_table_privilege('$other', 'order_sweep.run', 'SELECT')")" f
 clean 'a definition of another role, after migrate'
 # without RIGHT ON WHAT: the right revoked.
 without()
