@@ -35,12 +35,8 @@ is 'stderr with --format text' '' "$(cat "$err")"
 run 0 --max-orders 1 --format json --quiet
 is 'stderr with --format json' '' "$(cat "$err")"
 is 'lines of JSON' 1 "$(wc -l <"$out")"
-is 'the report as JSON' '1 max orders true 0' "$(
-    sql -v line="$(cat "$out")" <<'SQL'
-SELECT concat_ws(' ', r->>'swept', r->>'stopped', r->>'rest', r->>'exit')
-  FROM (SELECT :'line'::jsonb) AS t(r);
-SQL
-)"
+is 'the report as JSON' '1 max orders true 0' \
+    "$(reported swept stopped rest exit)"
 run 0 --verbose migrate
 is 'the answer of migrate -v' 1 "$(wc -l <"$out")"
 value 5 'SELECT count(*) FROM order_sweep.journal'

@@ -129,7 +129,7 @@ end()
 }
 
 # The session of a run that has died goes on until it notices.
-wait_sessions_gone()
+wait_all_gone()
 {
     wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
         WHERE application_name = 'order-sweep')"
@@ -254,7 +254,7 @@ column()
         all end
         ;;
     esac
-    wait_sessions_gone
+    wait_all_gone
     undone=0
     all settle_many
 }
@@ -308,7 +308,7 @@ meet_at()
     order "$step" $few
     begin "$step" "$3"
     end "$step"
-    wait_sessions_gone
+    wait_all_gone
     settle "$step" "$3" $((few + 1)) 1 "$4"
 }
 

@@ -47,20 +47,12 @@ start_at_gates
 value 2 "SELECT count(*) FROM ($others) t"
 open_gates
 finish 0
-is 'the report' '300 done false 0' "$(sql -v line="$(cat "$out")" <<'SQL'
-SELECT concat_ws(' ', r->>'swept', r->>'stopped', r->>'rest', r->>'exit')
-  FROM (SELECT :'line'::jsonb) AS t(r);
-SQL
-)"
+is 'the report' '300 done false 0' "$(reported swept stopped rest exit)"
 settle
 
 # Not one more than was asked for.
 run 0 --jobs 4 --max-orders 100
-value 'max orders 100 0 0 0 0 0 0 t' "$(cat <<'SQL'
-SELECT concat_ws(' ', stopped, swept, kept, locked, changed, gone, failed,
-                 unknown, rest) FROM order_sweep.run ORDER BY id DESC LIMIT 1
-SQL
-)"
+is 'the run' 'max orders 100 0 0 0 0 0 0 t' "$(last_run)"
 settle
 
 # --- Signals -----------------------------------------------------------------
@@ -68,12 +60,10 @@ settle
 # One: what is in flight is settled.
 start_at_gates
 kill -TERM "$pid"
-# It has heard the signal when it sends nothing more: the gates hold all three.
 open_gates
 finish 75
 truthful
-is 'unknown orders' 0 "$(sql -v line="$(cat "$out")" \
-    <<<"SELECT :'line'::jsonb->>'unknown'")"
+is 'unknown orders' 0 "$(reported unknown)"
 settle
 
 # Two: what is in flight is cancelled, in each session.
@@ -82,8 +72,7 @@ kill -TERM "$pid"
 kill -INT "$pid"
 finish 75
 truthful
-is 'unknown orders' 0 "$(sql -v line="$(cat "$out")" \
-    <<<"SELECT :'line'::jsonb->>'unknown'")"
+is 'unknown orders' 0 "$(reported unknown)"
 settle
 
 # --- A connection is lost ----------------------------------------------------
@@ -100,12 +89,9 @@ for lost in 'one of the others' 'the first'; do
     finish 69
     open_gates
     # What the other sessions had received comes to its end.
-    wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
-        WHERE datname = current_database()
-          AND application_name = 'order-sweep')"
+    wait_sessions_gone
     truthful
-    is "unknown, after the loss of $lost" t "$(sql -v line="$(cat "$out")" \
-        <<<"SELECT (:'line'::jsonb->>'unknown')::int BETWEEN 3 AND 192")"
+    value t "SELECT $(reported unknown) BETWEEN 3 AND 192"
     settle
 done
 

@@ -6,17 +6,10 @@ set -euo pipefail
 # shellcheck source=tests/support/shop.sh
 . "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
 
-# The session of a dead client goes on until it notices.
-wait_sessions_gone()
-{
-    wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
-        WHERE datname = current_database()
-          AND application_name = 'order-sweep')"
-}
-
 # The next run does what is left; then all due orders are swept once.
 settle()
 {
+    # The session of a dead client goes on until it notices.
     wait_sessions_gone
     invariants
     run 0

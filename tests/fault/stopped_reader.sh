@@ -14,9 +14,7 @@ exec {pipe}<"$ORDER_SWEEP_TMP/pipe"
 until read -r -t 0 <&"$pipe"; do
     sleep 0.05
 done
-wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
-    WHERE datname = current_database()
-      AND application_name = 'order-sweep')"
+wait_sessions_gone
 kill -0 "$pid" || die 'the dry run did not wait for its reader'
 
 # When the reader goes on, all of it is there.

@@ -200,8 +200,7 @@ for table in action run; do
 done
 touch "$folder/restarts"
 sql -c '\copy storm.restart FROM pstdin' <"$folder/restarts"
-wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name = 'order-sweep')"
+wait_sessions_gone
 sql -v window="$window" -f "$support/invariants.sql" | violated
 sql -f "$here/storm_invariants.sql" | violated
 

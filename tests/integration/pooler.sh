@@ -187,8 +187,7 @@ is 'the answer to another client' mine \
     "$(PGHOST=$pooler_dir PGPORT=$pooler_port timeout 60 psql -XAtc "SELECT 'mine'")"
 open_gates
 pooler_stop
-wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name = 'order-sweep')"
+wait_sessions_gone
 run 0
 invariants
 

@@ -37,7 +37,9 @@
 #     is WHAT WANTED ACTUAL           two texts are the same
 #     value WANTED SQL                a query gives this value
 #     dump FILE; unchanged FILE       the whole database; it is the same still
+#     reported FIELD...               fields of the report in $out, as JSON
 #     wait_until SQL                  waits till the condition holds
+#     wait_sessions_gone              waits till the program has no session here
 #
 # Gates: a run stops at a gate that is closed, until it is opened.
 #     gate_orders                     one before each order, named by its id
@@ -122,9 +124,7 @@ last_run()
 invariants()
 {
     # A session that has just ended may still be listed.
-    wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
-        WHERE datname = current_database()
-          AND application_name = 'order-sweep')"
+    wait_sessions_gone
     sql -f "$support/invariants.sql" \
         >"$ORDER_SWEEP_TMP/broken"
     if [ -s "$ORDER_SWEEP_TMP/broken" ]; then
@@ -283,6 +283,14 @@ SQL
 )"
 }
 
+reported()
+{
+    sql -v line="$(cat "$out")" -v fields="$*" <<'SQL'
+SELECT string_agg(:'line'::jsonb->>f, ' ' ORDER BY n)
+  FROM string_to_table(:'fields', ' ') WITH ORDINALITY AS t(f, n);
+SQL
+}
+
 dump()
 {
     # Sorted, for an update that changes nothing moves a row all the same.
@@ -308,6 +316,13 @@ wait_until()
         fi
         sleep 0.05
     done
+}
+
+wait_sessions_gone()
+{
+    wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
+        WHERE datname = current_database()
+          AND application_name = 'order-sweep')"
 }
 
 # --- Gates -------------------------------------------------------------------
