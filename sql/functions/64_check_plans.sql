@@ -2,6 +2,25 @@
 -- a column does not take, payments that nothing ties to their order, rows that
 -- policies hide.
 
+CREATE OR REPLACE FUNCTION order_sweep.null_refused(
+    relations regclass[], event integer, OUT level text, OUT why text)
+LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT CASE WHEN f.filled THEN 'warn' ELSE 'fail' END,
+           'Each order would fail' || CASE WHEN f.filled
+               THEN ', unless a trigger of the table fills it in.' ELSE '.' END
+      -- for each row (1), before (2)
+      FROM (SELECT EXISTS (
+                SELECT FROM pg_trigger t
+                 WHERE t.tgrelid = ANY (relations) AND NOT t.tgisinternal
+                   AND t.tgenabled <> 'D'
+                   AND t.tgtype & (3 | event) = (3 | event)) AS filled) f
+$$;
+COMMENT ON FUNCTION order_sweep.null_refused IS
+    'how grave a NULL is for a column that takes none, and why, where rows are '
+    'inserted (event 4 of pg_trigger.tgtype) or updated (16)';
+
 CREATE OR REPLACE FUNCTION order_sweep.check_inserts(argument text, plan json)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE plpgsql STABLE
@@ -14,18 +33,15 @@ BEGIN
     -- their order; a column that the statement does not name, and that has no
     -- default, is a NULL there.  (MERGE does not show its rows, nor does a
     -- function that the statement calls.)
-    FOR level, what, mend IN
-        SELECT CASE WHEN EXISTS (
-                        SELECT FROM pg_trigger t
-                         WHERE t.tgrelid = r.relation AND NOT t.tgisinternal
-                           AND t.tgenabled <> 'D' AND t.tgtype & 7 = 7)
-                    THEN 'warn' ELSE 'fail' END,
+    FOR level, why, what, mend IN
+        SELECT f.level, f.why,
                format('%s inserts into %s without %I, which is not null',
                       argument, r.relation, a.attname),
                format('Let %s write %I, or give the column a default.',
                       argument, a.attname)
           FROM order_sweep.plan_nodes(plan) n,
                LATERAL (SELECT order_sweep.node_relation(n.node) AS relation) r,
+               order_sweep.null_refused(ARRAY[r.relation], 4) f,
                json_array_elements(n.node->'Plans') i,
                json_array_elements_text(i->'Output')
                    WITH ORDINALITY AS o(value, n)
@@ -38,8 +54,6 @@ BEGIN
            AND NOT a.attisdropped AND a.attgenerated = ''
          ORDER BY a.attnum
     LOOP
-        why := 'Each order would fail' || CASE level WHEN 'warn' THEN
-               ', unless a trigger of the table fills it in.' ELSE '.' END;
         RETURN NEXT;
     END LOOP;
 END $$;
@@ -65,12 +79,8 @@ BEGIN
     SELECT u->'Output' INTO _update
       FROM json_array_elements(plan->0->'Plan'->'Plans') u
      WHERE u->>'Parent Relationship' = 'Outer';
-    FOR level, what, mend IN
-        SELECT CASE WHEN EXISTS (
-                        SELECT FROM pg_trigger t
-                         WHERE t.tgrelid = ANY (r.all) AND NOT t.tgisinternal
-                           AND t.tgenabled <> 'D' AND t.tgtype & 19 = 19)
-                    THEN 'warn' ELSE 'fail' END,
+    FOR level, why, what, mend IN
+        SELECT f.level, f.why,
                format('set makes %I of %s NULL, which is not null', w.name, _target),
                format('Let set leave %I alone, or give it a value; or ALTER '
                       'TABLE %s ALTER %1$I DROP NOT NULL.', w.name, _target)
@@ -80,7 +90,8 @@ BEGIN
                  WHERE c.oid = _target AND a.attnum > 0
                    AND c.relkind <> 'v' -- what its trigger does is unknown
                    AND a.attname = ANY (_assigned)) w,
-               LATERAL (SELECT order_sweep.relations(_target)) AS r("all")
+               LATERAL (SELECT order_sweep.relations(_target)) AS r("all"),
+               order_sweep.null_refused(r.all, 16) f
          WHERE w.columns = cardinality(_assigned) -- a view may rename them
            AND _update->>(w.n::int - 1) ~ '^NULL(::|$)'
            AND EXISTS (SELECT FROM pg_attribute a
@@ -88,8 +99,6 @@ BEGIN
                           AND a.attnotnull)
          ORDER BY w.n
     LOOP
-        why := 'Each order would fail' || CASE level WHEN 'warn' THEN
-               ', unless a trigger of the table fills it in.' ELSE '.' END;
         RETURN NEXT;
     END LOOP;
 END $$;

@@ -25,8 +25,6 @@ BEGIN
         RETURN QUERY SELECT * FROM order_sweep.check_nulls(s, plan);
     ELSIF argument LIKE 'unless%' OR argument IN ('unpaid', 'paid') THEN
         RETURN QUERY SELECT * FROM order_sweep.check_payments(s, argument, plan);
-    END IF;
-    IF argument LIKE 'unless%' OR argument IN ('unpaid', 'paid') THEN
         RETURN QUERY SELECT * FROM order_sweep.check_hidden(s, argument, plan);
     END IF;
 END $$;
