@@ -4,6 +4,9 @@
 
 #include "log.h"
 
+_Static_assert(OSW_SWEEP_JOBS <= OSW_PG_TOGETHER,
+               "osw_pg_wait_any has no room for so many connections");
+
 void
 osw_jobs_begin(struct osw_jobs *jobs, struct osw_pg *own)
 {
@@ -20,7 +23,10 @@ drop_last(struct osw_jobs *jobs)
     jobs->pgs[jobs->count] = NULL;
 }
 
-/* The names are those of the turn before; one that is lost by now is closed. */
+/*
+ * The names are those of the turn before.  One that is lost by now is closed,
+ * and with it those behind it.
+ */
 static void
 forget(struct osw_jobs *jobs, int64_t deadline_ms)
 {

@@ -9,7 +9,7 @@
 
 /*
  * A statement: its text and, where it is to be prepared once and then
- * executed by name, that name.  Texts must outlive the connection.
+ * executed by name, that name.  Texts must outlive their last use.
  */
 struct osw_pg_statement {
     const char *name; /* NULL: parsed anew each time */
