@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "clock.h"
+#include "interrupt.h"
 #include "log.h"
 
 _Static_assert(OSW_SWEEP_JOBS <= OSW_PG_TOGETHER,
@@ -23,17 +25,30 @@ drop_last(struct osw_jobs *jobs)
     jobs->pgs[jobs->count] = NULL;
 }
 
+/* The names are those of the turn before: from the start once more. */
+static bool
+prepare(struct osw_pg *pg,
+        const struct osw_pg_statement *statement,
+        int64_t deadline_ms,
+        struct osw_error *error)
+{
+    return osw_pg_forget(pg, deadline_ms, error) &&
+           osw_pg_prepare_now(pg, statement, deadline_ms, error);
+}
+
 /*
- * The names are those of the turn before.  One that is lost by now is closed,
- * and with it those behind it.
+ * One that is lost by now is closed, and with it, for their sessions must stay
+ * where they are, those behind it.
  */
 static void
-forget(struct osw_jobs *jobs, int64_t deadline_ms)
+prepare_again(struct osw_jobs *jobs,
+              const struct osw_pg_statement *statement,
+              int64_t deadline_ms)
 {
     struct osw_error ignored = OSW_ERROR_INIT;
 
-    for (int i = jobs->count - 1; i > 0; i--) {
-        if (!osw_pg_forget(jobs->pgs[i], deadline_ms, &ignored)) {
+    for (int i = 1; i < jobs->count; i++) {
+        if (!prepare(jobs->pgs[i], statement, deadline_ms, &ignored)) {
             while (jobs->count > i) {
                 drop_last(jobs);
             }
@@ -41,8 +56,22 @@ forget(struct osw_jobs *jobs, int64_t deadline_ms)
     }
 }
 
+/*
+ * A pooler lets in more clients than it has sessions of the server for: what is
+ * sent on such a connection would wait until the end of the run.
+ */
+static bool
+has_session(struct osw_session *session,
+            int64_t deadline_ms,
+            struct osw_error *error)
+{
+    return !session->pooled ||
+           osw_session_ask(session, OSW_POOLER_YES, deadline_ms, error);
+}
+
 static bool
 add(struct osw_jobs *jobs,
+    const struct osw_pg_statement *statement,
     const struct osw_session *own,
     const struct osw_connect_target *target,
     const struct osw_session_limits *limits,
@@ -58,26 +87,40 @@ add(struct osw_jobs *jobs,
     jobs->count++;
     osw_session_begin(session, *pg, limits);
     osw_session_follow(session, own);
-    if (!osw_session_set(session, deadline_ms, error)) {
+    if (!has_session(session, deadline_ms, error) ||
+        !osw_session_set(session, deadline_ms, error) ||
+        !prepare(*pg, statement, deadline_ms, error)) {
         drop_last(jobs);
         return false;
     }
     return true;
 }
 
+static int64_t
+patience_until(int64_t deadline_ms)
+{
+    int64_t until = osw_clock_now_ms() + OSW_JOBS_PATIENCE_MS;
+
+    return until < deadline_ms ? until : deadline_ms;
+}
+
 void
 osw_jobs_gather(struct osw_jobs *jobs,
                 int wanted,
+                const struct osw_pg_statement *statement,
                 const struct osw_session *own,
                 const struct osw_connect_target *target,
                 const struct osw_session_limits *limits,
                 int64_t deadline_ms)
 {
+    const int64_t until_ms = patience_until(deadline_ms);
     struct osw_error error = OSW_ERROR_INIT;
 
-    forget(jobs, deadline_ms);
-    while (jobs->count < wanted && !jobs->limited) {
-        if (!add(jobs, own, target, limits, deadline_ms, &error)) {
+    prepare_again(jobs, statement, until_ms);
+    while (jobs->count < wanted && !jobs->limited &&
+           osw_interrupt_count() == 0) {
+        if (!add(jobs, statement, own, target, limits, until_ms, &error) &&
+            osw_interrupt_count() == 0) {
             osw_log(OSW_LOG_WARNING,
                     "going on with %d of %d connections: %s",
                     jobs->count,

@@ -24,13 +24,18 @@ struct osw_jobs {
 /* The run's own connection alone; it stays the caller's. */
 void osw_jobs_begin(struct osw_jobs *jobs, struct osw_pg *own);
 
+/* How long the run waits for its other connections, all of them together. */
+#define OSW_JOBS_PATIENCE_MS 2000
+
 /*
- * Have as many connections as wanted, with nothing prepared on them; fewer,
- * with a warning, if the server or the pooler gives no more.  own is the
- * settled session of the run's own connection.
+ * Have as many connections as wanted, with the statement prepared on them (on
+ * the run's own nothing); fewer, with a warning, if the server or the pooler
+ * gives no more in that time.  own is the settled session of the run's own
+ * connection.  A signal ends it.
  */
 void osw_jobs_gather(struct osw_jobs *jobs,
                      int wanted,
+                     const struct osw_pg_statement *statement,
                      const struct osw_session *own,
                      const struct osw_connect_target *target,
                      const struct osw_session_limits *limits,

@@ -39,7 +39,7 @@ struct osw_pg {
     const char *const *prologue_values;
     bool on_the_way; /* with a prologue: a segment is, and no other may be */
     struct osw_waiting_queue waiting; /* the segments behind it */
-    bool failed;                      /* to send one of them */
+    bool failed;                      /* to queue or send something */
     pid_t canceller;   /* the child that asks for a cancel; 0: none */
     int canceller_end; /* readable when it has ended */
     struct osw_pg_answer partial; /* of the segment being read */
@@ -290,8 +290,11 @@ osw_pg_queue(struct osw_pg *pg,
              const char *const *values,
              struct osw_error *error)
 {
-    return must_wait(pg) ? put_to_wait(pg, statement, values, error)
-                         : queue_now(pg, statement, values, error);
+    bool done = must_wait(pg) ? put_to_wait(pg, statement, values, error)
+                              : queue_now(pg, statement, values, error);
+
+    pg->failed = pg->failed || !done;
+    return done;
 }
 
 bool
@@ -333,7 +336,14 @@ osw_pg_sync(struct osw_pg *pg, struct osw_error *error)
                               : sync_now(pg, error);
 
     pg->in_flight += done ? 1 : 0;
+    pg->failed = pg->failed || !done;
     return done;
+}
+
+void
+osw_pg_give_up(struct osw_pg *pg)
+{
+    pg->failed = true;
 }
 
 /* Send the segment that has waited longest. */
@@ -445,6 +455,8 @@ report_loss(struct osw_pg *pg, struct osw_pg_answer *answer)
     if (pg->partial.failed) {
         answer->error = pg->partial.error;
         answer->error.exit = OSW_EXIT_UNAVAILABLE;
+    } else if (PQerrorMessage(pg->conn)[0] == '\0') {
+        (void)osw_error_set(&answer->error, OSW_EXIT_INTERNAL, "out of memory");
     } else {
         (void)lost(pg, &answer->error);
     }
@@ -477,7 +489,8 @@ static bool
 may_nap(struct osw_pg *const *pgs, int count)
 {
     for (int i = 0; i < count; i++) {
-        if (pgs[i]->in_flight < NAP_SEGMENTS || pgs[i]->prologue != NULL) {
+        if (pgs[i] != NULL &&
+            (pgs[i]->in_flight < NAP_SEGMENTS || pgs[i]->prologue != NULL)) {
             return false;
         }
     }
@@ -513,8 +526,12 @@ osw_pg_wait_any(struct osw_pg *const *pgs,
         int ready = 0;
 
         for (int i = 0; i < count; i++) {
-            enum osw_pg_event event = serve(pgs[i], &fds[i], answer);
+            enum osw_pg_event event = OSW_PG_TIMED_OUT;
 
+            fds[i] = (struct pollfd){.fd = -1};
+            if (pgs[i] != NULL) {
+                event = serve(pgs[i], &fds[i], answer);
+            }
             if (event != OSW_PG_TIMED_OUT) {
                 *which = i;
                 return event;
@@ -690,6 +707,16 @@ osw_pg_forget(struct osw_pg *pg, int64_t deadline_ms, struct osw_error *error)
 {
     return pg->prologue != NULL ||
            osw_pg_command(pg, "DEALLOCATE ALL", deadline_ms, error);
+}
+
+bool
+osw_pg_prepare_now(struct osw_pg *pg,
+                   const struct osw_pg_statement *statement,
+                   int64_t deadline_ms,
+                   struct osw_error *error)
+{
+    return pg->prologue != NULL || (osw_pg_prepare(pg, statement, error) &&
+                                    finish_segment(pg, deadline_ms, error));
 }
 
 #define MAX_TYPES 64

@@ -90,6 +90,13 @@ bool osw_pg_prepare(struct osw_pg *pg,
                     const struct osw_pg_statement *statement,
                     struct osw_error *error);
 
+/* The same at once: false if the server refuses it.  Only with no segment in
+ * flight. */
+bool osw_pg_prepare_now(struct osw_pg *pg,
+                        const struct osw_pg_statement *statement,
+                        int64_t deadline_ms,
+                        struct osw_error *error);
+
 /* Forget what was prepared by name, so that the names can be used again. */
 bool
 osw_pg_forget(struct osw_pg *pg, int64_t deadline_ms, struct osw_error *error);
@@ -111,6 +118,12 @@ bool osw_pg_prepare_typed(struct osw_pg *pg,
 bool osw_pg_sync(struct osw_pg *pg, struct osw_error *error);
 
 /*
+ * The caller cannot go on with this connection: the next wait tells a loss, as
+ * it does by itself once something could not be queued or synced.
+ */
+void osw_pg_give_up(struct osw_pg *pg);
+
+/*
  * Send what is queued and wait for the answer of the oldest segment that has
  * none yet.  After OSW_PG_LOST the answer's error says what was last heard.
  */
@@ -124,6 +137,7 @@ enum osw_pg_event osw_pg_wait(struct osw_pg *pg,
 /*
  * The same for the first of several connections that has something to tell;
  * *which is its number.  After a passed deadline or a signal it is not set.
+ * NULL stands for one that is waited for no more; the first is none of them.
  */
 enum osw_pg_event osw_pg_wait_any(struct osw_pg *const *pgs,
                                   int count,

@@ -189,9 +189,20 @@ log_end(struct run *run, const char *name, struct osw_sweep_result *result)
     }
 }
 
+/* A connection that was lost tells of trouble that another turn would meet. */
+static enum turn
+turn_of(const struct osw_sweep_result *result)
+{
+    if (result->stop == OSW_SWEEP_LOST) {
+        return TURN_LOST;
+    }
+    return result->rest && result->stop == OSW_SWEEP_TIME_LIMIT ? TURN_REST
+                                                                : TURN_OVER;
+}
+
 /*
- * Close the books: only after this flush is anything told as done.  On a lost
- * connection the books cannot be closed.
+ * Close the books: only after this flush is anything told as done.  Without
+ * the connection that books they stay open.
  */
 static enum turn
 close_run(struct run *run,
@@ -200,7 +211,7 @@ close_run(struct run *run,
           struct osw_sweep_result *result)
 {
     struct osw_error error = OSW_ERROR_INIT;
-    bool closed = result->stop != OSW_SWEEP_LOST;
+    bool closed = !result->cut;
 
     OSW_INJECTION_POINT("before-close");
     if (closed &&
@@ -213,8 +224,7 @@ close_run(struct run *run,
         result->error = error;
     }
     if (closed) {
-        return result->rest && result->stop == OSW_SWEEP_TIME_LIMIT ? TURN_REST
-                                                                    : TURN_OVER;
+        return turn_of(result);
     }
     if (run->task.limits.asynchronous &&
         result->counts[OSW_OUTCOME_SWEPT] > 0) {
@@ -313,6 +323,7 @@ open_run(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
                          &error)) {
         osw_jobs_gather(&run->jobs,
                         run->task.options->jobs,
+                        &definition.cancel,
                         &run->task.session,
                         &run->task.target,
                         &run->task.limits,

@@ -52,7 +52,11 @@ send(struct osw_stream *stream,
     struct osw_pg *pg = stream->pgs[number];
     struct osw_error ignored = OSW_ERROR_INIT; /* wait tells it again */
 
-    if (!make_room(job) || !osw_pg_queue(pg, statement, values, &ignored) ||
+    if (!make_room(job)) {
+        osw_pg_give_up(pg);
+        return false;
+    }
+    if (!osw_pg_queue(pg, statement, values, &ignored) ||
         !osw_pg_sync(pg, &ignored)) {
         return false;
     }
@@ -106,30 +110,13 @@ put_key(const struct osw_stream *stream,
     return keys;
 }
 
-/* Once a job: an error shows in the segment that comes next. */
-static bool
-prepare_cancel(struct osw_stream *stream, int number, struct osw_error *error)
-{
-    struct osw_stream_job *job = &stream->jobs[number];
-
-    if (!job->prepared) {
-        job->prepared = osw_pg_prepare(
-            stream->pgs[number], &stream->definition->cancel, error);
-    }
-    return job->prepared;
-}
-
 static bool
 send_order(void *context, int job, const struct osw_order *order)
 {
     struct osw_stream *stream = context;
     const char *values[MAX_KEY_COLUMNS + 2];
     int keys = put_key(stream, order, values);
-    struct osw_error ignored = OSW_ERROR_INIT; /* wait tells it again */
 
-    if (!prepare_cancel(stream, job, &ignored)) {
-        return false;
-    }
     values[keys] = stream->window;
     values[keys + 1] = stream->run_id;
     return send(stream,
@@ -275,6 +262,16 @@ wait_or_cancel(struct osw_stream *stream, int64_t deadline_ms, int *job)
     return wait_until(stream, deadline_ms, job);
 }
 
+/* Nothing more will come from this one; the first is the end of all. */
+static void
+lose(struct osw_stream *stream, int job)
+{
+    if (job > 0) {
+        stream->pgs[job] = NULL;
+        stream->jobs[job].expected_count = 0;
+    }
+}
+
 static void
 wait_for_answer(void *context,
                 int64_t deadline_ms,
@@ -303,7 +300,9 @@ wait_for_answer(void *context,
         event->type = OSW_SWEEP_EVENT_INTERRUPTED;
         break;
     case OSW_PG_LOST:
+        lose(stream, job);
         event->type = OSW_SWEEP_EVENT_LOST;
+        event->job = job;
         event->ok = false;
         event->error = stream->answer.error;
         break;
@@ -368,7 +367,9 @@ osw_stream_open(struct osw_stream *stream,
                 struct osw_error *error)
 {
     memset(stream, 0, sizeof(*stream));
-    stream->pgs = pgs;
+    for (int i = 0; i < count; i++) {
+        stream->pgs[i] = pgs[i];
+    }
     stream->count = count;
     stream->definition = definition;
     stream->window = window;
@@ -379,9 +380,10 @@ osw_stream_open(struct osw_stream *stream,
                              "the key has more than %d columns",
                              MAX_KEY_COLUMNS);
     }
-    /* The first one's errors show in the segment of the first look, which they
-     * are part of: no order is to blame. */
-    return make_jobs(stream, error) && prepare_cancel(stream, 0, error) &&
+    /* Errors show in the segment of the first look, which they are part of: no
+     * order is to blame. */
+    return make_jobs(stream, error) &&
+           osw_pg_prepare(pgs[0], &definition->cancel, error) &&
            osw_pg_prepare(pgs[0], &definition->batch, error);
 }
 

@@ -15,11 +15,11 @@ struct osw_stream_job {
     int expected_first;
     int expected_count;
     int expected_size;
-    bool prepared; /* the statement that cancels */
 };
 
 struct osw_stream {
-    struct osw_pg *const *pgs; /* the first also looks and books */
+    struct osw_pg *pgs[OSW_SWEEP_JOBS]; /* the first also looks and books;
+                                           NULL: lost */
     struct osw_stream_job jobs[OSW_SWEEP_JOBS];
     int count; /* of both */
     const struct osw_definition *definition;
@@ -35,8 +35,9 @@ extern const struct osw_sweep_ops osw_stream_ops;
 
 /*
  * Make a stream on connections with nothing in flight, at most OSW_SWEEP_JOBS,
- * and queue the preparation of the definition's statements.  What is given
- * must outlive the stream.
+ * and queue the preparation of the definition's statements on the first; on
+ * the others the one that cancels is prepared.  What is given must outlive the
+ * stream.
  */
 bool osw_stream_open(struct osw_stream *stream,
                      struct osw_pg *const *pgs,

@@ -9,6 +9,11 @@
 /* What is in flight is meant to be settled in this time. */
 #define FLIGHT_MS 1000
 
+/* So many answers are remembered: as many as can be in flight. */
+enum {
+    ANSWERED = OSW_SWEEP_DEPTH * OSW_SWEEP_JOBS
+};
+
 enum phase {
     WALKING,  /* through the due orders, oldest first */
     DRAINING, /* many failed in a row: send nothing, settle what is out */
@@ -32,12 +37,12 @@ struct sweep {
     struct osw_order_queue jobs[OSW_SWEEP_JOBS]; /* sent, not yet settled */
     int in_flight;                               /* in all jobs */
     struct osw_order *cursor;                    /* the last order listed */
-    struct osw_order *sent; /* the last order sent, a copy */
-    bool looking;           /* a batch has been asked for */
-    bool exhausted;         /* the last batch was empty */
-    int64_t booking;        /* failures sent and not answered */
-    int64_t answered;       /* orders settled so far */
-    int64_t answered_ms[OSW_SWEEP_DEPTH * OSW_SWEEP_JOBS]; /* when; a ring */
+    struct osw_order *sent;        /* the last order sent, a copy */
+    bool looking;                  /* a batch has been asked for */
+    bool exhausted;                /* the last batch was empty */
+    int64_t booking;               /* failures sent and not answered */
+    int64_t answered;              /* orders settled so far */
+    int64_t answered_ms[ANSWERED]; /* when; a ring */
 
     enum phase phase;
     struct held *held; /* oldest first */
@@ -51,8 +56,8 @@ struct sweep {
     bool stopping;
     bool cancelled;
     int64_t drain_ms; /* when cancelled: give up waiting */
-    bool mute; /* nothing can be sent any more: wait will tell the loss */
-    bool over; /* wait for nothing more */
+    bool mute;        /* a send has failed: wait will tell the loss */
+    bool over;        /* wait for nothing more */
     int64_t failures_logged;
     int64_t quarantined; /* by bookings of this run */
 };
@@ -151,13 +156,15 @@ log_failure(struct sweep *s,
 }
 
 /*
- * Class 42 is SQL that does not fit the tables: the definition's fault, and no
- * reason to quarantine an order.
+ * Class 42 is SQL that does not fit the tables, the definition's fault; class
+ * 26 a statement that another session has, that of --pooler no behind one.
+ * Neither is a reason to quarantine an order.
  */
 static bool
 is_attempt(const struct osw_error *error)
 {
-    return !osw_sqlstate_class(error->sqlstate, "42");
+    return !osw_sqlstate_class(error->sqlstate, "42") &&
+           !osw_sqlstate_class(error->sqlstate, "26");
 }
 
 static void
@@ -331,7 +338,7 @@ log_kept(const struct sweep *s, const struct osw_order *order, const char *rule)
 static int64_t *
 answered_ms(struct sweep *s, int64_t number)
 {
-    return &s->answered_ms[number % (OSW_SWEEP_DEPTH * OSW_SWEEP_JOBS)];
+    return &s->answered_ms[number % ANSWERED];
 }
 
 static void
@@ -469,13 +476,26 @@ handle_booking(struct sweep *s, const struct osw_sweep_event *event)
     }
 }
 
+/* Of one that was lost nobody knows what became of its orders. */
+static void
+forget_job(struct sweep *s, int job)
+{
+    s->result->counts[OSW_OUTCOME_UNKNOWN] += s->jobs[job].length;
+    s->in_flight -= s->jobs[job].length;
+    osw_order_clear(&s->jobs[job]);
+}
+
+/* The others' orders are still settled, unless it was the first. */
 static void
 handle_loss(struct sweep *s, const struct osw_sweep_event *event)
 {
     s->stopping = false; /* whatever the reason was, this is graver */
     stop(s, OSW_SWEEP_LOST, &event->error);
     s->result->rest = true;
-    s->over = true;
+    forget_job(s, event->job);
+    s->mute = false;
+    s->over = event->job == 0;
+    s->result->cut = s->over;
 }
 
 static void

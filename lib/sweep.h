@@ -52,13 +52,14 @@ enum osw_sweep_stop {
     OSW_SWEEP_SIGNAL,
     OSW_SWEEP_FAILURES, /* the shop's fault: error is the orders' */
     OSW_SWEEP_BROKEN,   /* the look for due orders failed: error says why */
-    OSW_SWEEP_LOST,     /* the connection is gone: error says why */
+    OSW_SWEEP_LOST,     /* a connection is gone: error says why */
 };
 
 struct osw_sweep_result {
     int64_t counts[OSW_OUTCOME_COUNT];
     enum osw_sweep_stop stop;
     bool rest; /* orders may be left for the next run */
+    bool cut;  /* LOST: it was the first connection, which books */
     struct osw_error error;
 };
 
@@ -73,7 +74,7 @@ enum osw_sweep_event_type {
 
 struct osw_sweep_event {
     enum osw_sweep_event_type type;
-    int job;          /* ORDER: on which connection, from 0 */
+    int job;          /* ORDER, LOST: on which connection, from 0 */
     bool ok;          /* BATCH, ORDER, RECORDED: no error */
     const char *text; /* ORDER: what cancel returned, or NULL; RECORDED: "t"
                          if the order is quarantined now; valid until the
@@ -85,8 +86,9 @@ struct osw_sweep_event {
 /*
  * The database, as the loop sees it.  The orders of a job are answered in the
  * order of sending, and so is all that is not an order.  The send functions
- * return false if nothing can be sent any more; wait will then tell the loss,
- * which is that of all jobs.
+ * return false if nothing can be sent on that connection any more; wait will
+ * then tell the loss.  That of job 0 is the end of all; of another job nothing
+ * more comes, and what the others have in flight is still answered.
  */
 struct osw_sweep_ops {
     /* Ask for due orders behind after (NULL: from the oldest). */

@@ -49,6 +49,12 @@ SERVICE
 were_tried 3
 value 3 'SELECT count(*) FROM order_sweep.journal'
 
+# Where several connections are asked for, the other ones are not worth more.
+PGHOST=$hosts PGPORT=$holes,$good PGCONNECT_TIMEOUT=1 run 0 --max-orders 1 \
+    --jobs 16
+says_like 'warning: going on with * of 16 connections: no answer *in time*'
+value 4 'SELECT count(*) FROM order_sweep.journal'
+
 # The questions find it too, and so does migrate.
 list="host=127.0.0.1,127.0.0.1 port=${proxy_port[hole1]},$good
     dbname=$PGDATABASE connect_timeout=1"
@@ -86,5 +92,5 @@ for signal in TERM INT; do
     : >"$out"
     says 'stopped by a signal while connecting'
 done
-value 3 'SELECT count(*) FROM order_sweep.journal'
+value 4 'SELECT count(*) FROM order_sweep.journal'
 invariants

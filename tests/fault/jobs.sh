@@ -77,23 +77,28 @@ settle
 
 # --- A connection is lost ----------------------------------------------------
 
-for lost in 'one of the others' 'the first'; do
-    start_at_gates
-    if [ "$lost" = 'the first' ]; then
-        sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM pg_locks
-            WHERE locktype = 'advisory'"
-    else
-        sql -o /dev/null -c "SELECT pg_terminate_backend(pid)
-            FROM ($others LIMIT 1) t"
-    fi
-    finish 69
-    open_gates
-    # What the other sessions had received comes to its end.
-    wait_sessions_gone
-    truthful
-    value t "SELECT $(reported unknown) BETWEEN 3 AND 192"
-    settle
-done
+# The first, which also books: the run is at its end.
+start_at_gates
+sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM pg_locks
+    WHERE locktype = 'advisory'"
+finish 69
+open_gates
+# What the other sessions had received comes to its end.
+wait_sessions_gone
+truthful
+value t "SELECT $(reported unknown) BETWEEN 3 AND 192"
+settle
+
+# Another: what the others have in flight is settled, and the books are closed.
+start_at_gates
+sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM ($others LIMIT 1) t"
+open_gates
+finish 69
+truthful
+value t "SELECT $(reported unknown) BETWEEN 1 AND 64"
+value "lost $(reported swept unknown)" "SELECT concat_ws(' ', stopped, swept,
+    unknown) FROM order_sweep.run ORDER BY id DESC LIMIT 1"
+settle
 
 # --- Orders fail -------------------------------------------------------------
 
@@ -121,6 +126,35 @@ sql -o /dev/null <<'SQL'
 DROP OWNED BY jobs_cron;
 DROP ROLE jobs_cron;
 SQL
+settle
+
+# Nobody answers any more: they have two seconds, all together.
+gate_table run INSERT
+for signal in '' TERM; do
+    proxy_start tunnel
+    close_gate run
+    PGHOST=127.0.0.1 PGPORT=${proxy_port[tunnel]} start --jobs 16
+    wait_at_gate
+    proxy tunnel hole
+    open_gates
+    if [ -n "$signal" ]; then
+        until [ "$answer" = 2 ]; do
+            sleep 0.02
+            proxy tunnel callers
+        done
+        kill -TERM "$pid"
+        finish 75
+        says_like '*: stopped by a signal *'
+    else
+        finish 0
+        says_like 'warning: going on with 1 of 16 connections: no answer in time*'
+        proxy tunnel callers
+        is callers 2 "$answer"
+        settle
+    fi
+    proxy_stop tunnel
+done
+sql -c 'DROP TRIGGER gate ON order_sweep.run'
 settle
 
 # --- Two sweeps: the statements of the one are not those of the other --------

@@ -170,6 +170,24 @@ grep -q '^warn *lock: the connection pooler has no session for the lock$' "$out"
 untouched 1
 pooler_stop
 
+# --- Fewer sessions than --jobs asks for -------------------------------------------
+
+# Two of the three are for the run and its lock.
+pooler_start session 3
+place 40 '1 hour'
+pooled run 0 --jobs 4
+says_like 'warning: going on with 2 of 4 connections: no answer from the server *'
+invariants
+pooler_stop
+# Where transactions are pooled, they share what is there.
+pooler_start transaction 3
+place 40 '1 hour'
+pooled run 0 --jobs 4
+silent
+invariants
+untouched 3
+pooler_stop
+
 # --- A run that dies leaves no answer to the next client --------------------------
 
 # With one order answered and the next on the way, a pooler that sees its client

@@ -56,6 +56,7 @@ struct shop {
     int look_that_fails;
     int send_that_fails;
     int answer_that_is_loss;
+    int job_that_is_lost; /* then */
     bool bookings_fail;
     int64_t signals_ms[2];
 
@@ -66,9 +67,12 @@ struct shop {
     int64_t left_ms; /* until the first is answered */
     int64_t now_ms;
     bool cancelled_first; /* the first will answer 57014 */
-    bool refused;         /* a send has failed */
+    bool refused;         /* a send has failed, to this job */
+    int refusing;
     bool lost;
-    bool stopped; /* the loop knows that it must not begin anything */
+    bool lost_one; /* another than the first */
+    int forgotten; /* orders that were in flight on it */
+    bool stopped;  /* the loop knows that it must not begin anything */
     bool looking;
 
     /* what was seen */
@@ -134,11 +138,19 @@ __wrap_osw_log(enum osw_log_level level, const char *format, ...)
     va_end(arguments);
 }
 
+/* Does it speak against the order? */
 static bool
-is_passing(const char *sqlstate)
+is_attempt(const char *sqlstate)
 {
-    return strcmp(sqlstate, "55P03") == 0 || strcmp(sqlstate, "40001") == 0 ||
-           strcmp(sqlstate, "40P01") == 0;
+    static const char *const others[] = {
+        "55P03", "40001", "40P01", "42703", "26000"};
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        if (strcmp(sqlstate, others[i]) == 0) {
+            return false;
+        }
+    }
+    return true;
 }
 
 static bool
@@ -196,6 +208,7 @@ put(struct shop *shop, struct segment segment)
     shop->sends++;
     if (shop->refused || shop->sends == shop->send_that_fails) {
         shop->refused = true;
+        shop->refusing = segment.job;
         return false;
     }
     assert_in_range(shop->last, 0, SEGMENTS - 1);
@@ -309,7 +322,7 @@ fake_send_failure(void *context,
     }
     assert_string_equal(error->sqlstate, row->raised);
     assert_string_equal(error->message, "raised");
-    assert_int_equal(counts, !is_passing(row->raised));
+    assert_int_equal(counts, is_attempt(row->raised));
     if (!put(shop,
              (struct segment){OSW_SWEEP_EVENT_RECORDED, 0, number, 0, false})) {
         return false;
@@ -438,6 +451,42 @@ pass_time(struct shop *shop, int64_t until_ms)
     }
 }
 
+/* Nothing more comes from this job: the others go on. */
+static void
+forget_job(struct shop *shop, int job)
+{
+    int kept = shop->first;
+
+    for (int i = shop->first; i < shop->last; i++) {
+        if (shop->sent[i].job != job) {
+            shop->sent[kept++] = shop->sent[i];
+        }
+    }
+    shop->last = kept;
+    shop->forgotten += shop->in_job[job];
+    shop->in_flight -= shop->in_job[job];
+    shop->in_job[job] = 0;
+    shop->refused = false;
+    shop->stopped = true;
+    shop->lost_one = true;
+    begin_first(shop);
+}
+
+static void
+lose(struct shop *shop, struct osw_sweep_event *event)
+{
+    event->type = OSW_SWEEP_EVENT_LOST;
+    event->job = shop->refused ? shop->refusing : shop->job_that_is_lost;
+    raise_error(event, "");
+    event->error.exit = OSW_EXIT_UNAVAILABLE;
+    shop->answer_that_is_loss = 0;
+    if (event->job == 0) {
+        shop->lost = true;
+    } else {
+        forget_job(shop, event->job);
+    }
+}
+
 static void
 fake_wait(void *context, int64_t deadline_ms, struct osw_sweep_event *event)
 {
@@ -449,10 +498,7 @@ fake_wait(void *context, int64_t deadline_ms, struct osw_sweep_event *event)
         fail_msg("waits for nothing");
     }
     if (shop->refused || shop->answers + 1 == shop->answer_that_is_loss) {
-        shop->lost = true;
-        event->type = OSW_SWEEP_EVENT_LOST;
-        raise_error(event, "");
-        event->error.exit = OSW_EXIT_UNAVAILABLE;
+        lose(shop, event);
     } else if (signal_ms <= ready_ms && signal_ms <= deadline_ms) {
         pass_time(shop, signal_ms);
         event->type = OSW_SWEEP_EVENT_INTERRUPTED;
@@ -600,12 +646,14 @@ assert_books(const struct shop *shop)
     for (int i = 0; i < OSW_OUTCOME_COUNT; i++) {
         sum += result->counts[i];
     }
-    assert_int_equal(sum, shop->settled + shop->in_flight);
+    assert_int_equal(sum, shop->settled + shop->in_flight + shop->forgotten);
     assert_int_equal(result->counts[OSW_OUTCOME_SWEPT], shop->swept);
     assert_in_range(shop->cancels, 0, 1);
     assert_true(finished || shop->lost || shop->cancels == 1);
-    assert_int_equal(result->stop == OSW_SWEEP_LOST, shop->lost);
-    if (shop->in_flight > 0) {
+    assert_int_equal(result->stop == OSW_SWEEP_LOST,
+                     shop->lost || shop->lost_one);
+    assert_int_equal(result->cut, shop->lost);
+    if (shop->in_flight + shop->forgotten > 0) {
         assert_true(result->rest);
     }
     for (int i = 0; finished && !shop->lost && i < shop->count; i++) {
@@ -917,6 +965,19 @@ failing_orders_are_passed_and_booked(void **state)
     assert_counts(shop, "swept 200, failed 100");
     assert_end(shop, OSW_SWEEP_DONE, false);
     assert_int_equal(count_bookings(shop), 100);
+}
+
+static void
+a_statement_that_does_not_fit_is_no_attempt(void **state)
+{
+    struct shop *shop = open_shop(300);
+
+    (void)state;
+    script(shop, 10, 11, "!42703");
+    script(shop, 20, 21, "!26000"); /* prepared in another session */
+    sweep(shop);
+    assert_counts(shop, "swept 298, failed 2");
+    assert_int_equal(count_bookings(shop), 2); /* the fake looks at them */
 }
 
 static void
@@ -1692,6 +1753,39 @@ a_lost_connection_leaves_what_is_in_flight_unknown(void **state)
 }
 
 static void
+with_another_than_the_first_lost_the_orders_of_the_others_are_settled(
+    void **state)
+{
+    struct shop *shop = open_shop(300);
+
+    (void)state;
+    shop->config.jobs = 4;
+    shop->config.depth = 4;
+    shop->answer_that_is_loss = 52;
+    shop->job_that_is_lost = 2;
+    sweep(shop);
+    assert_counts(shop, "swept 62, unknown 4");
+    assert_end(shop, OSW_SWEEP_LOST, true);
+    assert_int_equal(shop->result.error.exit, OSW_EXIT_UNAVAILABLE);
+}
+
+static void
+a_send_that_fails_on_another_than_the_first_is_its_loss(void **state)
+{
+    (void)state;
+    for (int i = 1; i <= 300; i++) {
+        struct shop *shop = open_shop(300);
+
+        shop->config.jobs = 2;
+        shop->config.depth = 1;
+        shop->send_that_fails = i;
+        sweep(shop);
+        assert_end(shop, OSW_SWEEP_LOST, true);
+        assert_int_equal(shop->result.cut, shop->refusing == 0);
+    }
+}
+
+static void
 a_loss_outweighs_the_stop_before_it(void **state)
 {
     struct shop *shop = open_shop(300);
@@ -1893,6 +1987,7 @@ open_random_shop(unsigned seed)
     }
     shop->send_that_fails = one_in(12) ? 1 + draw(600) : 0;
     shop->answer_that_is_loss = one_in(12) ? 1 + draw(600) : 0;
+    shop->job_that_is_lost = draw(shop->config.jobs);
     shop->look_that_fails = one_in(12) ? 1 + draw(10) : 0;
     shop->bookings_fail = false;
     return shop;
@@ -1941,6 +2036,7 @@ main(void)
         cmocka_unit_test(an_answer_that_is_none_of_ours_breaks_the_run),
         cmocka_unit_test(a_session_that_cancel_refuses_ends_the_run),
         cmocka_unit_test(failing_orders_are_passed_and_booked),
+        cmocka_unit_test(a_statement_that_does_not_fit_is_no_attempt),
         cmocka_unit_test(a_statement_timeout_is_the_orders_failure),
         cmocka_unit_test(
             a_connection_error_that_an_order_raises_is_its_failure),
@@ -2006,6 +2102,10 @@ main(void)
         cmocka_unit_test(with_nothing_in_flight_nothing_is_cancelled),
         cmocka_unit_test(a_signal_in_a_suspicion_leaves_no_failure_unbooked),
         cmocka_unit_test(a_lost_connection_leaves_what_is_in_flight_unknown),
+        cmocka_unit_test(
+            with_another_than_the_first_lost_the_orders_of_the_others_are_settled),
+        cmocka_unit_test(
+            a_send_that_fails_on_another_than_the_first_is_its_loss),
         cmocka_unit_test(a_loss_outweighs_the_stop_before_it),
         cmocka_unit_test(the_last_orders_lost_in_flight_may_be_left),
         cmocka_unit_test(a_loss_at_any_answer_ends_the_run_as_lost),
