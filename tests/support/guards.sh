@@ -11,9 +11,19 @@
 #                          wrote is in $said
 #     guards               how many were taken out so far
 #
+#     without TEST FUNCTION OLD [NEW [NAME]]
+#                          puts NEW (nothing) for OLD in a function and tells if
+#                          the integration test does not notice; NAME is the
+#                          test within races
+#     survives TEST SQL [NAME]
+#                          the same for any SQL
+#     all_noticed          the end: fails if one was not
+#
 # Then the guards, as they stand in the functions of the sample's definition.
 
 guards=0
+survivors=0
+passed=
 
 replacing()
 {
@@ -29,6 +39,39 @@ mutated()
         return 1
     fi
     [[ $said != *'does not hold:'* ]]
+}
+
+# Run a test with the SQL run on its shop: it must fail, and without it pass.
+survives()
+{
+    local command=("$ORDER_SWEEP_SOURCE/tests/integration/$1.sh")
+    if [ "$1" = races ]; then
+        command=("$ORDER_SWEEP_BUILD/tests/test_integration_races" "$3")
+    fi
+    if [[ $passed != *" ${command[*]} "* ]]; then
+        if ! said=$("${command[@]}" 2>&1); then
+            printf '%s fails as it is:\n%s\n' "$1" "$said" >&2
+            exit 1
+        fi
+        passed+=" ${command[*]} "
+    fi
+    if ! mutated "$2" "${command[@]}"; then
+        printf '%s does not notice: %s\n%s\n' "$1" "$2" "$said" >&2
+        survivors=$((survivors + 1))
+    fi
+}
+
+without()
+{
+    survives "$1" "$(replacing "$2" "$3" "${4:-}")" "${5:-}"
+}
+
+all_noticed()
+{
+    if [ "$survivors" != 0 ] || [ "$guards" = 0 ]; then
+        exit 1
+    fi
+    echo "ok, $guards guards taken out, each noticed"
 }
 
 # shellcheck disable=SC2034  # used by whoever sources this
