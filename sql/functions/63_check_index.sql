@@ -115,6 +115,21 @@ $$;
 COMMENT ON FUNCTION order_sweep.index_under_view IS
     'where the index for a view must be, by the tables that the look reads';
 
+CREATE OR REPLACE FUNCTION order_sweep.young_indexes(orders regclass)
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT string_agg(i.indexrelid::regclass::text, ', ')
+      FROM pg_index i
+     WHERE (i.indrelid = orders
+            OR i.indrelid IN (SELECT t.relid FROM pg_partition_tree(orders) t))
+       AND i.indisvalid AND i.indcheckxmin
+       AND age(i.xmin) <= age(pg_snapshot_xmin(pg_current_snapshot())::xid)
+$$;
+COMMENT ON FUNCTION order_sweep.young_indexes IS
+    'the indexes that the planner passes by for now: made from rows that were '
+    'updated in place, they say nothing to transactions older than they are';
+
 CREATE OR REPLACE FUNCTION order_sweep.check_index(s order_sweep.sweep, plan json)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE plpgsql
@@ -123,6 +138,7 @@ AS $$
 DECLARE
     _names text;
     _sorted boolean;
+    _young text := order_sweep.young_indexes(order_sweep.relation(s.orders));
 BEGIN
     item := 'index';
     -- A rule's own plan hangs below as a sub-plan: what it sorts is little.
@@ -139,6 +155,18 @@ BEGIN
     IF _names IS NOT NULL AND NOT _sorted THEN
         level := 'ok';
         what := format('the look for due orders is served by %s', _names);
+        RETURN NEXT;
+        RETURN;
+    END IF;
+    IF _young IS NOT NULL THEN
+        level := 'warn';
+        what := format('no index serves the look for due orders yet: %s cannot be '
+                       'used', _young);
+        why := 'It was made just after updates of the table, and serves once all '
+               'transactions that are older than it have ended.';
+        mend := 'SELECT pid, usename, state, xact_start, query FROM '
+                'pg_stat_activity WHERE xact_start IS NOT NULL ORDER BY '
+                'xact_start;';
         RETURN NEXT;
         RETURN;
     END IF;

@@ -37,6 +37,17 @@ change "INSERT INTO shop.t SELECT n, 'closed', now() FROM generate_series(1, 500
 finds 'a table with rows' 78 "$(missing tidy "$index (at, id)$open")"
 change "CREATE INDEX t_open ON shop.t (at) WHERE state = 'open'"
 clean 'the clock alone: only its ties are sorted'
+
+# One made from rows that were updated in place serves when the transactions
+# that are older than it have ended.
+change "DROP INDEX shop.t_open; TRUNCATE shop.t;
+    INSERT INTO shop.t SELECT n, 'closed', now() FROM generate_series(1, 9) n"
+hold 'BEGIN; SELECT txid_current()' >/dev/null
+change "UPDATE shop.t SET state = state;
+    CREATE INDEX t_open ON shop.t (at, id) WHERE state = 'open'"
+finds 'an index that is too young' 1 "warn|tidy|index|no index serves the look for due orders yet: shop.t_open cannot be used|SELECT pid, usename, state, xact_start, query FROM pg_stat_activity WHERE xact_start IS NOT NULL ORDER BY xact_start;"
+let_go ROLLBACK
+clean 'no older transaction'
 change 'TRUNCATE shop.t'
 
 # indexed WHAT ARGUMENTS MEND [LEVEL]: without an index, MEND is the one.

@@ -95,7 +95,8 @@ is 'a domain over a domain over timestamptz: list' "$(states domains)" \
     '[1] sweep, [3] keep: no clock'
 is 'a domain over a domain over timestamptz' "$(sweeps domains shop.domains)" '1|2 3'
 served domains
-change "UPDATE shop.domains SET state = 'open'; TRUNCATE order_sweep.journal;
+change "UPDATE shop.domains SET state = 'open' WHERE state <> 'open';
+    TRUNCATE order_sweep.journal;
     SELECT FROM order_sweep.define(sweep => 'domains', orders => 'shop.domains',
         key => '{id}', unpaid => \$\$state = 'open'\$\$, since => 's', unit => 'ms',
         after => '30 minutes', set => \$\$state = 'closed'\$\$);
