@@ -40,6 +40,7 @@ struct osw_pg {
     bool on_the_way; /* with a prologue: a segment is, and no other may be */
     struct osw_waiting_queue waiting; /* the segments behind it */
     bool failed;                      /* to queue or send something */
+    bool dead;         /* the error in partial is the end of the session */
     pid_t canceller;   /* the child that asks for a cancel; 0: none */
     int canceller_end; /* readable when it has ended */
     struct osw_pg_answer partial; /* of the segment being read */
@@ -364,6 +365,16 @@ send_waiting(struct osw_pg *pg)
     }
 }
 
+/* Else it is that of a statement; libpq's own have no severity. */
+static bool
+ends_session(const PGresult *result)
+{
+    const char *severity =
+        PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+    return severity == NULL || strcmp(severity, "ERROR") != 0;
+}
+
 /* Take one result of the segment being read; true if it was the segment's end.
  */
 static bool
@@ -382,10 +393,13 @@ take(struct osw_pg *pg, PGresult *result)
         partial->columns = PQnfields(result);
         return false;
     case PGRES_FATAL_ERROR:
-        if (!partial->failed) {
+        /* What ended the session counts, not an order's error before, nor
+         * what libpq finds then. */
+        if (!partial->failed || (!pg->dead && ends_session(result))) {
             partial->failed = true;
             fill_from_result(&partial->error, result);
         }
+        pg->dead = pg->dead || ends_session(result);
         PQclear(result);
         return false;
     case PGRES_EMPTY_QUERY:
@@ -452,7 +466,7 @@ read_segment(struct osw_pg *pg, struct osw_pg_answer *answer)
 static enum osw_pg_event
 report_loss(struct osw_pg *pg, struct osw_pg_answer *answer)
 {
-    if (pg->partial.failed) {
+    if (pg->dead) {
         answer->error = pg->partial.error;
         answer->error.exit = OSW_EXIT_UNAVAILABLE;
     } else if (PQerrorMessage(pg->conn)[0] == '\0') {
