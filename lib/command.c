@@ -20,7 +20,7 @@ show(struct osw_task *task, const struct osw_probe_sweep *sweep)
 {
     struct osw_error error = OSW_ERROR_INIT;
 
-    if (osw_probe_failed(sweep, &error)) {
+    if (osw_probe_failed(task->pg, sweep, task->hard_ms, &error)) {
         osw_task_fail(task, sweep->name, &error);
         return true;
     }
@@ -190,7 +190,7 @@ explain(struct osw_task *task, const struct osw_probe_sweep *sweep)
         osw_task_fail(task, NULL, &error);
         return;
     }
-    broken = osw_probe_failed(sweep, &error);
+    broken = osw_probe_failed(task->pg, sweep, task->hard_ms, &error);
     osw_explain_write(
         task->out, task->format, &parts, broken ? error.message : NULL);
     if (broken || osw_explain_raised(&parts, &error)) {

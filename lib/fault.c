@@ -12,6 +12,10 @@ struct fault {
 
 /* The first that fits counts. */
 static const struct fault faults[] = {
+    {"26000",
+     OSW_EXIT_CONFIG,
+     "a connection pooler gives another session each time: leave out --pooler "
+     "no"},
     {"3F000", OSW_EXIT_CONFIG, "run order-sweep migrate on this database"},
     {"42883",
      OSW_EXIT_CONFIG,

@@ -25,6 +25,19 @@ drop_last(struct osw_jobs *jobs)
     jobs->pgs[jobs->count] = NULL;
 }
 
+/*
+ * A pooler lets in more clients than it has sessions of the server for: what is
+ * sent on such a connection would wait until the end of the run.
+ */
+static bool
+has_session(struct osw_session *session,
+            int64_t deadline_ms,
+            struct osw_error *error)
+{
+    return !session->pooled ||
+           osw_session_ask(session, OSW_POOLER_YES, deadline_ms, error);
+}
+
 /* The names are those of the turn before: from the start once more. */
 static bool
 prepare(struct osw_pg *pg,
@@ -48,25 +61,13 @@ prepare_again(struct osw_jobs *jobs,
     struct osw_error ignored = OSW_ERROR_INIT;
 
     for (int i = 1; i < jobs->count; i++) {
-        if (!prepare(jobs->pgs[i], statement, deadline_ms, &ignored)) {
+        if (!has_session(&jobs->sessions[i], deadline_ms, &ignored) ||
+            !prepare(jobs->pgs[i], statement, deadline_ms, &ignored)) {
             while (jobs->count > i) {
                 drop_last(jobs);
             }
         }
     }
-}
-
-/*
- * A pooler lets in more clients than it has sessions of the server for: what is
- * sent on such a connection would wait until the end of the run.
- */
-static bool
-has_session(struct osw_session *session,
-            int64_t deadline_ms,
-            struct osw_error *error)
-{
-    return !session->pooled ||
-           osw_session_ask(session, OSW_POOLER_YES, deadline_ms, error);
 }
 
 static bool

@@ -115,6 +115,23 @@ check_answer(const char *sweep,
                           "README shows");
 }
 
+static void
+read_sweep(const struct osw_pg_answer *answer,
+           int row,
+           struct osw_probe_sweep *sweep)
+{
+    sweep->id = (int)osw_pg_number(answer, row, ID);
+    sweep->name = osw_pg_value(answer, row, NAME);
+    sweep->paused = osw_pg_is_true(answer, row, PAUSED);
+    sweep->takes_window = osw_pg_is_true(answer, row, TAKES_WINDOW);
+    sweep->shorter = osw_pg_is_true(answer, row, SHORTER);
+    sweep->due = osw_pg_is_true(answer, row, DUE);
+    sweep->next_deadline = osw_pg_value(answer, row, NEXT_DEADLINE);
+    sweep->silent_s = osw_pg_number(answer, row, SILENT_S);
+    sweep->error_state = osw_pg_value(answer, row, ERROR_STATE);
+    sweep->error_message = osw_pg_value(answer, row, ERROR_MESSAGE);
+}
+
 static bool
 read_sweeps(struct osw_probe *probe, struct osw_error *error)
 {
@@ -128,18 +145,36 @@ read_sweeps(struct osw_probe *probe, struct osw_error *error)
     probe->isolation = osw_pg_value(answer, 0, ISOLATION);
     probe->count = answer->rows;
     for (int row = 0; row < answer->rows; row++) {
-        struct osw_probe_sweep *sweep = &probe->sweeps[row];
+        read_sweep(answer, row, &probe->sweeps[row]);
+    }
+    return true;
+}
 
-        sweep->id = (int)osw_pg_number(answer, row, ID);
-        sweep->name = osw_pg_value(answer, row, NAME);
-        sweep->paused = osw_pg_is_true(answer, row, PAUSED);
-        sweep->takes_window = osw_pg_is_true(answer, row, TAKES_WINDOW);
-        sweep->shorter = osw_pg_is_true(answer, row, SHORTER);
-        sweep->due = osw_pg_is_true(answer, row, DUE);
-        sweep->next_deadline = osw_pg_value(answer, row, NEXT_DEADLINE);
-        sweep->silent_s = osw_pg_number(answer, row, SILENT_S);
-        sweep->error_state = osw_pg_value(answer, row, ERROR_STATE);
-        sweep->error_message = osw_pg_value(answer, row, ERROR_MESSAGE);
+/*
+ * Where the look at one sweep took too long, those behind it were not looked
+ * at: ask for each of them, with the statement's time for each.
+ */
+static bool
+look_at_rest(struct osw_pg *pg,
+             const char *window,
+             int64_t deadline_ms,
+             struct osw_probe *probe,
+             struct osw_error *error)
+{
+    for (int i = 0; i < probe->count; i++) {
+        struct osw_probe_sweep *sweep = &probe->sweeps[i];
+
+        if (sweep->error_state == NULL || sweep->error_message != NULL) {
+            continue;
+        }
+        if (!look(pg, sweep->name, window, deadline_ms, &sweep->alone, error)) {
+            return false;
+        }
+        if (osw_pg_value(&sweep->alone, 0, NAME) != NULL) {
+            read_sweep(&sweep->alone, 0, sweep);
+        } else {
+            sweep->error_state = NULL; /* undefined meanwhile: not due */
+        }
     }
     return true;
 }
@@ -157,22 +192,11 @@ osw_probe(struct osw_pg *pg,
         return false;
     }
     if (!check_answer(sweep, &probe->answer, error) ||
-        !read_sweeps(probe, error)) {
+        !read_sweeps(probe, error) ||
+        !look_at_rest(pg, window, deadline_ms, probe, error)) {
         osw_probe_clear(probe);
         return false;
     }
-    return true;
-}
-
-bool
-osw_probe_failed(const struct osw_probe_sweep *sweep, struct osw_error *error)
-{
-    if (sweep->error_message == NULL) {
-        return false;
-    }
-    osw_error_set(error, OSW_EXIT_CONFIG, "%s", sweep->error_message);
-    osw_one_line(error->sqlstate, sizeof(error->sqlstate), sweep->error_state);
-    osw_fault_classify(error);
     return true;
 }
 
@@ -187,7 +211,8 @@ osw_probe_blame(struct osw_pg *pg,
     struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
     struct osw_error ignored = OSW_ERROR_INIT;
 
-    if (osw_sqlstate_class(error->sqlstate, "22") &&
+    if ((osw_sqlstate_class(error->sqlstate, "21") ||
+         osw_sqlstate_class(error->sqlstate, "22")) &&
         osw_pg_query(
             pg, &statement, values, 1, deadline_ms, &answer, &ignored)) {
         osw_one_line(error->message,
@@ -197,9 +222,28 @@ osw_probe_blame(struct osw_pg *pg,
     osw_pg_answer_clear(&answer);
 }
 
+bool
+osw_probe_failed(struct osw_pg *pg,
+                 const struct osw_probe_sweep *sweep,
+                 int64_t deadline_ms,
+                 struct osw_error *error)
+{
+    if (sweep->error_message == NULL) {
+        return false;
+    }
+    osw_error_set(error, OSW_EXIT_CONFIG, "%s", sweep->error_message);
+    osw_one_line(error->sqlstate, sizeof(error->sqlstate), sweep->error_state);
+    osw_probe_blame(pg, sweep->name, deadline_ms, error);
+    osw_fault_classify(error);
+    return true;
+}
+
 void
 osw_probe_clear(struct osw_probe *probe)
 {
+    for (int i = 0; i < probe->count; i++) {
+        osw_pg_answer_clear(&probe->sweeps[i].alone);
+    }
     free(probe->sweeps);
     osw_pg_answer_clear(&probe->answer);
     memset(probe, 0, sizeof(*probe));

@@ -22,6 +22,7 @@ struct osw_probe_sweep {
     int64_t silent_s;          /* age of the last sign of life */
     const char *error_state;   /* SQLSTATE if its look failed, else NULL */
     const char *error_message;
+    struct osw_pg_answer alone; /* owns the strings, if it was asked alone */
 };
 
 struct osw_probe {
@@ -48,13 +49,18 @@ bool osw_probe(struct osw_pg *pg,
 
 void osw_probe_clear(struct osw_probe *probe);
 
-/* True with the error filled if the look at this sweep failed. */
-bool osw_probe_failed(const struct osw_probe_sweep *sweep,
+/*
+ * True with the error filled if the look at this sweep failed.  The server may
+ * be asked which argument of define is at fault, as by osw_probe_blame.
+ */
+bool osw_probe_failed(struct osw_pg *pg,
+                      const struct osw_probe_sweep *sweep,
+                      int64_t deadline_ms,
                       struct osw_error *error);
 
 /*
- * An error of class 22 that a look raised: put the argument of define whose
- * SQL raises it before its message, if it can be found out.
+ * An error of class 21 or 22 that a look raised: put the argument of define
+ * whose SQL raises it before its message, if it can be found out.
  */
 void osw_probe_blame(struct osw_pg *pg,
                      const char *sweep,

@@ -22,6 +22,10 @@
 /* A sweep without a sign of life for so long is looked after by nobody. */
 #define SILENT_S 300
 
+/* With several connections: the end of the time for what is in flight, in which
+ * the books are closed. */
+#define BOOKS_MS 500
+
 struct run {
     struct osw_task task;
     struct osw_claim claim;
@@ -122,7 +126,8 @@ exit_of(const struct osw_sweep_result *result)
         exit = OSW_EXIT_TEMPORARY;
         break;
     case OSW_SWEEP_FAILURES:
-        exit = osw_sqlstate_class(result->error.sqlstate, "42")
+        exit = osw_sqlstate_class(result->error.sqlstate, "42") ||
+                       osw_sqlstate_class(result->error.sqlstate, "26")
                    ? OSW_EXIT_CONFIG
                    : OSW_EXIT_PARTIAL;
         break;
@@ -189,15 +194,32 @@ log_end(struct run *run, const char *name, struct osw_sweep_result *result)
     }
 }
 
-/* A connection that was lost tells of trouble that another turn would meet. */
 static enum turn
 turn_of(const struct osw_sweep_result *result)
 {
-    if (result->stop == OSW_SWEEP_LOST) {
-        return TURN_LOST;
-    }
     return result->rest && result->stop == OSW_SWEEP_TIME_LIMIT ? TURN_REST
                                                                 : TURN_OVER;
+}
+
+/*
+ * What others hold is passed by, and that is no failure; but it must not stay
+ * so for ever, and nobody be told.
+ */
+static void
+look_for_left_over(struct run *run,
+                   const struct osw_probe_sweep *sweep,
+                   const char *run_id,
+                   struct osw_sweep_result *result)
+{
+    struct osw_error left = OSW_ERROR_INIT;
+
+    if (osw_runlog_left_over(run->task.pg, run_id, run->task.hard_ms, &left)) {
+        osw_log(OSW_LOG_WARNING,
+                "%s: %s; see order-sweep check",
+                sweep->name,
+                left.message);
+        result->rest = true;
+    }
 }
 
 /*
@@ -213,6 +235,9 @@ close_run(struct run *run,
     struct osw_error error = OSW_ERROR_INIT;
     bool closed = !result->cut;
 
+    if (result->stop == OSW_SWEEP_DONE) {
+        look_for_left_over(run, sweep, run_id, result);
+    }
     OSW_INJECTION_POINT("before-close");
     if (closed &&
         !osw_runlog_finish(
@@ -226,7 +251,7 @@ close_run(struct run *run,
     if (closed) {
         return turn_of(result);
     }
-    if (run->task.limits.asynchronous &&
+    if (run->task.limits.asynchronous && !run->task.session.pooled &&
         result->counts[OSW_OUTCOME_SWEPT] > 0) {
         osw_log(OSW_LOG_ERROR,
                 "%s: %" PRId64 " orders were swept, but are not known to be "
@@ -263,7 +288,9 @@ sweep_orders(struct run *run,
         .max_orders = run->orders_left,
         .soft_deadline_ms = soft_ms,
         .hard_deadline_ms = run->task.hard_ms,
-        .drain_deadline_ms = run->task.drain_ms,
+        /* One that fell silent must not use up the time to close the books. */
+        .drain_deadline_ms =
+            run->task.drain_ms - (run->jobs.count > 1 ? BOOKS_MS : 0),
     };
     struct osw_stream stream;
     struct osw_sweep_result result;
@@ -455,7 +482,7 @@ sort_out(struct run *run)
     for (int i = 0; i < run->task.probe.count; i++) {
         const struct osw_probe_sweep *sweep = &run->task.probe.sweeps[i];
 
-        if (osw_probe_failed(sweep, &error)) {
+        if (osw_probe_failed(run->task.pg, sweep, run->task.hard_ms, &error)) {
             osw_task_tell(&run->task, sweep->name, &error);
             report_idle(run, sweep, "broken", error.exit, error.message);
         } else if (sweep->due) {

@@ -37,6 +37,28 @@ osw_runlog_begin(struct osw_pg *pg,
 }
 
 bool
+osw_runlog_left_over(struct osw_pg *pg,
+                     const char *run_id,
+                     int64_t deadline_ms,
+                     struct osw_error *left)
+{
+    const struct osw_pg_statement statement = {NULL, osw_sql_left_over, 1};
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    const char *values[] = {run_id};
+    const char *what = NULL;
+
+    if (!osw_pg_query(pg, &statement, values, 1, deadline_ms, &answer, left)) {
+        return false;
+    }
+    what = osw_pg_value(&answer, 0, 0);
+    if (what != NULL) {
+        osw_error_set(left, OSW_EXIT_OK, "%s", what);
+    }
+    osw_pg_answer_clear(&answer);
+    return what != NULL;
+}
+
+bool
 osw_runlog_finish(struct osw_pg *pg,
                   const char *run_id,
                   const struct osw_sweep_result *result,

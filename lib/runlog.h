@@ -18,6 +18,16 @@ bool osw_runlog_begin(struct osw_pg *pg,
                       struct osw_error *error);
 
 /*
+ * Has a run that found no more to sweep left something for long, since other
+ * sessions hold it?  True with its description as the error's message; false
+ * also where that could not be asked.
+ */
+bool osw_runlog_left_over(struct osw_pg *pg,
+                          const char *run_id,
+                          int64_t deadline_ms,
+                          struct osw_error *left);
+
+/*
  * Close the row: a synchronous commit that flushes all commits of the run
  * before it.  Where this fails, what was swept may not be durable.
  */

@@ -489,7 +489,10 @@ forget_job(struct sweep *s, int job)
 static void
 handle_loss(struct sweep *s, const struct osw_sweep_event *event)
 {
-    s->stopping = false; /* whatever the reason was, this is graver */
+    /* Whatever the reason was, this is graver; but with the first still there
+     * a broken definition is. */
+    s->stopping =
+        event->job > 0 && s->stopping && s->result->stop == OSW_SWEEP_BROKEN;
     stop(s, OSW_SWEEP_LOST, &event->error);
     s->result->rest = true;
     forget_job(s, event->job);

@@ -167,7 +167,7 @@ DECLARE
     _window text := format('make_interval(secs => extract(epoch FROM %s)::float8)',
                            parameter);
 BEGIN
-    IF s.deadline IS NOT NULL THEN
+    IF shorter AND s.deadline IS NOT NULL THEN
         RETURN format('now() - %L::interval', _lead);
     ELSIF shorter THEN
         RETURN format('now() - coalesce(%s + %L::interval, %L::interval)',

@@ -50,7 +50,7 @@ BEGIN
            INTO _argument;
     END IF;
     RETURN concat_ws(': ', _argument, message);
-EXCEPTION WHEN OTHERS THEN
+EXCEPTION WHEN query_canceled OR OTHERS THEN
     RETURN message;
 END $$;
 COMMENT ON FUNCTION order_sweep.blame IS
@@ -67,6 +67,8 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
+DECLARE
+    _time_is_over boolean := false;
 BEGIN
     FOR id, name, paused, takes_window, shorter, silent_s IN
         SELECT s.id, s.name, s.paused, s.deadline IS NULL,
@@ -80,7 +82,11 @@ BEGIN
         next_deadline := NULL;
         error_state := NULL;
         error_message := NULL;
-        IF NOT paused THEN
+        -- The limit of the statement ends one look; those behind it would have
+        -- none.
+        IF _time_is_over THEN
+            error_state := '57014';
+        ELSIF NOT paused THEN
             -- One definition that a migration of the shop broke must not
             -- hide the others.
             BEGIN
@@ -91,8 +97,7 @@ BEGIN
                 GET STACKED DIAGNOSTICS
                     error_state = RETURNED_SQLSTATE,
                     error_message = MESSAGE_TEXT;
-                error_message := order_sweep.blame(name, error_state,
-                                                   error_message);
+                _time_is_over := error_state = '57014';
             END;
         END IF;
         RETURN NEXT;
@@ -102,7 +107,8 @@ COMMENT ON FUNCTION order_sweep.probe IS
     'for each sweep (or the one named): does it take a window, is this one '
     'shorter than the defined one, is anything due under it, when '
     'is the next deadline, how long ago was the last sign of life, and the '
-    'error if its look failed; writes nothing';
+    'error if its look failed: one without a message was not looked at, for the '
+    'look before it was cancelled; writes nothing';
 
 CREATE OR REPLACE FUNCTION order_sweep.calls_of(sweep text)
 RETURNS TABLE (batch_call text, newest_call text, cancel_call text,
@@ -251,6 +257,12 @@ BEGIN
            unknown = $10
      WHERE r.id = $1 AND r.ended_at IS NULL
     RETURNING r.sweep INTO _sweep;
+    -- Who writes nothing flushes nothing.
+    IF _sweep IS NULL THEN
+        RAISE EXCEPTION USING
+            ERRCODE = 'object_not_in_prerequisite_state',
+            MESSAGE = format('the row of run %s is gone', $1);
+    END IF;
     UPDATE order_sweep.life l SET seen_at = now()
       FROM order_sweep.sweep s WHERE s.name = _sweep AND l.sweep_id = s.id;
     DELETE FROM order_sweep.run r
@@ -271,6 +283,50 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION order_sweep.finish_run IS
     'close the row of a run; its synchronous commit is what success waits for';
+
+CREATE OR REPLACE FUNCTION order_sweep.left_over(run_id bigint)
+RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _run order_sweep.run;
+    _after interval;
+    _since timestamptz;
+    _due boolean;
+    _locked bigint;
+BEGIN
+    SELECT * INTO _run FROM order_sweep.run r WHERE r.id = $1;
+    SELECT coalesce(_run."window", s.after, '0') INTO _after
+      FROM order_sweep.sweep s WHERE s.name = _run.sweep;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    -- What another run is about to sweep, or a payment is at work on, is held
+    -- for moments: not for so long that a run passed it by five minutes ago.
+    SELECT max(r.started_at) INTO _since FROM order_sweep.run r
+     WHERE r.sweep = _run.sweep AND r.stopped = 'done'
+       AND r.started_at < now() - interval '5 minutes';
+    IF _since IS NOT NULL THEN
+        EXECUTE format('SELECT order_sweep_due FROM %s($1)',
+                       order_sweep.own_function(_run.sweep, '_next'))
+           INTO _due USING _after + (now() - _since);
+    END IF;
+    IF _due THEN
+        RETURN format('orders are passed by since %s, for another session holds '
+                      'their rows', date_trunc('second', _since));
+    END IF;
+    SELECT count(*) INTO _locked FROM order_sweep.failure f
+     WHERE f.sweep = _run.sweep AND f.failed_at >= _run.started_at
+       AND f.postponed > 3; -- 1, 2, 4 minutes
+    IF _locked > 0 THEN
+        RETURN format('orders that met the locks of other sessions four times '
+                      'or more: %s', _locked);
+    END IF;
+    RETURN NULL;
+END $$;
+COMMENT ON FUNCTION order_sweep.left_over IS
+    'what this run, which found no more to sweep, has left all the same, and '
+    'for long, since other sessions hold it; NULL: nothing';
 
 CREATE OR REPLACE FUNCTION order_sweep.sign_of_life(sweep text)
 RETURNS void LANGUAGE sql VOLATILE SECURITY DEFINER

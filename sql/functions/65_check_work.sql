@@ -54,11 +54,12 @@ BEGIN
             _run.host, CASE _run.stopped
                 WHEN 'failures' THEN 'as too many orders in a row failed'
                 WHEN 'broken' THEN 'as the look for due orders failed'
+                WHEN 'lost' THEN 'as it lost a connection'
                 ELSE 'whose end is not known: it lost its connection, was '
                      'killed, or hangs' END);
         mend := format('See what it says: order-sweep -v --sweep=%s, as the role '
                        'in the crontab.', s.name);
-    ELSIF _run.rest THEN
+    ELSIF _run.rest AND _run.stopped <> 'done' THEN
         why := format('Runs come, but do not keep up: the last one (%s) swept '
                       '%s and left a rest.', _run.stopped, _run.swept);
         mend := 'Give it more time (--time-limit, --max-orders), or see what '
@@ -93,8 +94,9 @@ BEGIN
         RETURN;
     END IF;
     BEGIN
-        SELECT p.error_state, p.error_message INTO _state, what
-          FROM order_sweep.probe(s.name, NULL) p;
+        SELECT p.error_state,
+               order_sweep.blame(s.name, p.error_state, p.error_message)
+          INTO _state, what FROM order_sweep.probe(s.name, NULL) p;
         IF _state IS NULL THEN
             SELECT p.order_key, p.deadline INTO _key, _due
               FROM order_sweep.preview(s.name, NULL) p WHERE p.state = 'sweep'

@@ -44,3 +44,18 @@ for durability in batch each; do
         due=$((due + 200))
     done
 done
+
+# Somebody empties the table of runs meanwhile: nothing is flushed at the end,
+# and the run says so.
+place 20 '1 hour'
+gate_orders
+close_gate "$(due_order 20)"
+start --format json
+wait_at_gate
+sql -c 'DELETE FROM order_sweep.run'
+open_gates
+finish 78
+grep -q 'the row of run [0-9]* is gone' "$err" || die 'no word on the row'
+grep -q '20 orders were swept, but are not known to be durable' "$err" ||
+    die 'no word on the orders'
+invariants

@@ -117,12 +117,26 @@ run 0
 place 200 '2 hours' 100
 place 10 '1 hour' 101
 place 10 '50 minutes' 102
-sql -c 'BEGIN; SELECT FROM shop.goods WHERE id = 100 FOR UPDATE;
-        SELECT pg_sleep(3600)' >/dev/null 2>&1 &
-holder=$!
-wait_until "EXISTS (SELECT FROM pg_stat_activity
-    WHERE datname = current_database() AND query LIKE 'BEGIN; SELECT FROM%'
-      AND wait_event = 'PgSleep')"
+
+# hold TABLE ID: another session holds this row.
+hold()
+{
+    sql -c "BEGIN; SELECT FROM shop.$1 WHERE id = $2 FOR UPDATE;
+            SELECT pg_sleep(3600)" >/dev/null 2>&1 &
+    holder=$!
+    wait_until "EXISTS (SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND query LIKE 'BEGIN; SELECT FROM%'
+          AND wait_event = 'PgSleep')"
+}
+
+let_go()
+{
+    sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND query LIKE 'BEGIN; SELECT FROM%'"
+    wait "$holder" || :
+}
+
+hold goods 100
 
 # held SECONDS ARGUMENT...: a run ends in time, with its ten good orders done.
 held()
@@ -147,13 +161,50 @@ is 'who waits' '200 0 0 1 0' "$(failures)"
 run 0
 silent
 invariants
+# It does not stay without a word.
+sql -c "UPDATE order_sweep.failure SET postponed = 3, next_try = now()
+         WHERE order_key IN (SELECT order_key FROM order_sweep.failure LIMIT 5)"
+run 0
+says 'warning: cancel_unpaid: orders that met the locks of other sessions four times or more: 5; see order-sweep check'
 
-sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE datname = current_database() AND query LIKE 'BEGIN; SELECT FROM%'"
-wait "$holder" || :
+let_go
 make_due
 run 0
 silent
 is 'afterwards' 'done 200 0 0 0 0 0 0 f' "$(last_run)"
 is 'nothing waits' '0 0' "$(failures)"
 invariants
+
+# --- An order whose own row another session holds ----------------------------
+
+passed_by()
+{
+    run 0 --format json
+    is 'stderr' "order-sweep: warning: cancel_unpaid: orders are passed by \
+since DATE, for another session holds their rows; see order-sweep check" \
+        "$(sed 's/[-0-9]* [:0-9]*+00/DATE/' "$err")"
+}
+
+# Five minutes long that is its payment, say, or another run.
+place 3 '1 hour'
+hold orders "$(due_order 1)"
+run 0
+silent
+is 'the run' 'done 2 0 0 0 0 0 0 f' "$(last_run)"
+sql -c "UPDATE order_sweep.run SET started_at = started_at - interval '6 minutes'"
+place 1 '1 hour'
+passed_by
+is 'the report' '1 done true 0' "$(reported swept stopped rest exit)"
+is 'the run' 'done 1 0 0 0 0 0 0 t' "$(last_run)"
+# Under a longer window it was not due then.
+run 0 --window 56m
+silent
+# It is the same where each order has its deadline.
+sql -o /dev/null -c "SELECT order_sweep.define(
+    sweep => 'cancel_unpaid', orders => 'shop.orders', key => '{id}',
+    unpaid => 'o.order_status = 1', deadline => 'o.created + 1800', unit => 's',
+    set => 'order_status = 3, closed_at = now()')"
+passed_by
+let_go
+run 0
+silent

@@ -100,6 +100,23 @@ value "lost $(reported swept unknown)" "SELECT concat_ws(' ', stopped, swept,
     unknown) FROM order_sweep.run ORDER BY id DESC LIMIT 1"
 settle
 
+# --- A connection falls silent -----------------------------------------------
+
+# What it had is unknown, but the books are closed in time.
+start_at_gates --time-limit 2s --hard-limit 3s
+silent_one=$(sql -c "$others LIMIT 1")
+kill -STOP "$silent_one"
+open_gates
+finish 1
+kill -CONT "$silent_one"
+truthful
+is 'the end' 'hard limit' "$(reported stopped)"
+value "hard limit $(reported swept unknown)" "SELECT concat_ws(' ', stopped,
+    swept, unknown) FROM order_sweep.run ORDER BY id DESC LIMIT 1"
+value t "SELECT $(reported unknown) BETWEEN 1 AND 64"
+wait_sessions_gone
+settle
+
 # --- Orders fail -------------------------------------------------------------
 
 sql <<'SQL'
@@ -172,3 +189,19 @@ value "$paid" "SELECT count(*) FROM order_sweep.journal
                 WHERE sweep = 'close_paid'"
 value "$due" "SELECT count(*) FROM order_sweep.journal
                WHERE sweep = 'cancel_unpaid'"
+
+# With another connection than the first lost, the next sweep has its turn.
+place 300 '1 hour'
+sql -c "UPDATE shop.orders SET order_status = 2 WHERE id IN (
+    SELECT id FROM shop.orders WHERE order_status = 1
+     ORDER BY created, id LIMIT 100)"
+paid=$((paid + $(sql -c 'SELECT count(*) FROM order_sweep.close_paid_due(NULL)')))
+sql -c "INSERT INTO gate.closed SELECT id FROM shop.orders
+         WHERE order_status = 1 ORDER BY created, id OFFSET 100"
+start --jobs 3
+wait_at_gates 3
+sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM ($others LIMIT 1) t"
+open_gates
+finish 69
+value "$paid" "SELECT count(*) FROM order_sweep.journal
+                WHERE sweep = 'close_paid'"
