@@ -421,6 +421,24 @@ go_on(struct attempts *a)
     return a->conn != NULL;
 }
 
+/*
+ * A connection pooler refuses a setting that it cannot keep apart for each
+ * client, and will do so each time: that is for the user to mend.
+ */
+static bool
+refused(const char *text, struct osw_error *error)
+{
+    if (strstr(text, "unsupported startup parameter") == NULL) {
+        return osw_error_set_lines(error, OSW_EXIT_UNAVAILABLE, text);
+    }
+    (void)osw_error_set_lines(error, OSW_EXIT_CONFIG, text);
+    return osw_error_hint(
+        error,
+        "leave it out (it comes from PGOPTIONS, options= or PGGEQO), or name "
+        "it in the connection pooler's ignore_startup_parameters; ALTER ROLE "
+        "... SET gives a role its settings");
+}
+
 static bool
 attempt(struct attempts *a, struct osw_error *error)
 {
@@ -441,7 +459,7 @@ attempt(struct attempts *a, struct osw_error *error)
     case REFUSED:
         (void)snprintf(
             text, sizeof(text), "%s\n%s", a->silent, PQerrorMessage(a->conn));
-        return osw_error_set_lines(error, OSW_EXIT_UNAVAILABLE, text);
+        return refused(text, error);
     }
     return true;
 }

@@ -11,8 +11,8 @@ static const struct osw_exit_row exit_rows[] = {
      "done; also nothing to sweep, lock busy, time limit reached with a rest "
      "left"},
     {OSW_EXIT_TEMPORARY,
-     "stopped by a signal; orders table locked; lock busy, with "
-     "--fail-if-busy or a dead holder"},
+     "stopped by a signal; orders table locked; a look that took too long or "
+     "met a deadlock; lock busy, with --fail-if-busy or a dead holder"},
     {OSW_EXIT_PARTIAL, "finished, but some orders failed or are unknown"},
     {OSW_EXIT_IO, "the report could not be written"},
     {OSW_EXIT_UNAVAILABLE, "database unreachable, lost, or not a primary"},

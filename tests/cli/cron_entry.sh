@@ -1,12 +1,10 @@
 #!/bin/sh
-# The crontab entry: cron reads all of it, it is inert without the program,
-# and it passes on the program's status, output and database. Another file can
-# be given as the argument.
+# The crontab entry: cron reads all of it, it names the program of its own
+# build, it is inert without the program, and it passes on the program's status,
+# output and database.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
-entry=${1:-$root/cron.d/order-sweep}
-program=/usr/bin/order-sweep
 scratch=$(mktemp -d /tmp/order-sweep-cron.XXXXXX)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -19,57 +17,51 @@ fail()
 }
 
 # What cron ignores without a word.
-
-case $(basename "$entry") in
-*[!A-Za-z0-9_-]*) fail "cron ignores a file of this name" ;;
-esac
-if [ -n "$(tail -c 1 "$entry")" ]; then
-    fail "the last line has no newline: cron ignores it"
-fi
-if [ -x "$entry" ]; then
-    fail "the file is executable"
-fi
-if LC_ALL=C grep -q '[^ -~]' "$entry"; then
-    fail "a character that is not printable ASCII, or a tab"
-fi
+check_form()
+{
+    case $(basename "$entry") in
+    *[!A-Za-z0-9_-]*) fail "cron ignores a file of this name" ;;
+    esac
+    if [ -n "$(tail -c 1 "$entry")" ]; then
+        fail "the last line has no newline: cron ignores it"
+    fi
+    if [ -x "$entry" ]; then
+        fail "the file is executable"
+    fi
+    if LC_ALL=C grep -q '[^ -~]' "$entry"; then
+        fail "a character that is not printable ASCII, or a tab"
+    fi
+}
 
 # The three kinds of line: comment or empty, setting, job.
+check_lines()
+{
+    grep -v -e '^#' -e '^$' "$entry" >"$scratch/lines"
+    grep -E '^[A-Z]+=' "$scratch/lines" >"$scratch/settings" || :
+    grep -v -E '^[A-Z]+=' "$scratch/lines" >"$scratch/jobs" || :
 
-grep -v -e '^#' -e '^$' "$entry" >"$scratch/lines"
-grep -E '^[A-Z]+=' "$scratch/lines" >"$scratch/settings" || :
-grep -v -E '^[A-Z]+=' "$scratch/lines" >"$scratch/jobs" || :
-
-for setting in SHELL=/bin/sh PATH= MAILTO= PGDATABASE=shop; do
-    if ! grep -q "^$setting" "$scratch/settings"; then
-        fail "no line $setting"
+    for setting in SHELL=/bin/sh PATH= MAILTO= PGDATABASE=shop; do
+        if ! grep -q "^$setting" "$scratch/settings"; then
+            fail "no line $setting"
+        fi
+    done
+    if grep -q '[$"'\'' ]' "$scratch/settings"; then
+        fail "a setting with a space, a quote or a \$: cron expands nothing"
     fi
-done
-if grep -q '[$"'\'' ]' "$scratch/settings"; then
-    fail "a setting with a space, a quote or a \$: cron expands nothing"
-fi
-if [ "$(tail -n 1 "$scratch/lines")" != "$(cat "$scratch/jobs")" ]; then
-    fail "not one job, after all settings"
-fi
-if grep -q '%' "$scratch/jobs"; then
-    fail "a % in the job: cron makes a newline of it"
-fi
-if ! grep -q -E '^(\*|[0-9][^ ]*)( (\*|[0-9][^ ]*)){4} order-sweep ' \
-    "$scratch/jobs"; then
-    fail "the job is not five times, the user order-sweep, a command"
-fi
+    if [ "$(tail -n 1 "$scratch/lines")" != "$(cat "$scratch/jobs")" ]; then
+        fail "not one job, after all settings"
+    fi
+    if grep -q '%' "$scratch/jobs"; then
+        fail "a % in the job: cron makes a newline of it"
+    fi
+    if ! grep -q -E '^(\*|[0-9][^ ]*)( (\*|[0-9][^ ]*)){4} order-sweep ' \
+        "$scratch/jobs"; then
+        fail "the job is not five times, the user order-sweep, a command"
+    fi
+}
 
-# The command, run as cron does: by the SHELL, with the settings and no more.
-
-command=$(cut -d ' ' -f 7- "$scratch/jobs")
-case $command in
-*" $program") ;;
-*) fail "the command does not end with $program" ;;
-esac
-if printf '%s\n' "$command" | grep -q -E '(^|[ ;&|])order-sweep'; then
-    fail "the program is called without its absolute path"
-fi
-
-# Run the command with another program in the place of the installed one.
+# Run the command as cron does, by the SHELL, with the settings and no more;
+# with another program in the place of the installed one.
 run_entry()
 {
     there=$scratch/order-sweep
@@ -80,27 +72,62 @@ run_entry()
         >"$scratch/output" 2>&1 </dev/null || status=$?
 }
 
-run_entry
-if [ "$status" != 0 ] || [ -s "$scratch/output" ]; then
-    fail "without the program: status $status, $(cat "$scratch/output")"
-fi
+check_command()
+{
+    command=$(cut -d ' ' -f 7- "$scratch/jobs")
+    case $command in
+    *" -x $program "*" $program") ;;
+    *) fail "the command does not look for $program, then run it: $command" ;;
+    esac
+    if printf '%s\n' "$command" | grep -q -E '(^|[ ;&|])order-sweep'; then
+        fail "the program is called without its absolute path"
+    fi
 
-cat >"$scratch/order-sweep" <<'PROGRAM'
+    rm -f "$scratch/order-sweep"
+    run_entry
+    if [ "$status" != 0 ] || [ -s "$scratch/output" ]; then
+        fail "without the program: status $status, $(cat "$scratch/output")"
+    fi
+
+    cat >"$scratch/order-sweep" <<'PROGRAM'
 #!/bin/sh
 echo "run for $PGDATABASE with $# arguments"
 exit "$(cat "${0%/*}/status")"
 PROGRAM
-chmod 755 "$scratch/order-sweep"
-for expected in 0 1 78; do
-    echo "$expected" >"$scratch/status"
-    run_entry
-    if [ "$status" != "$expected" ]; then
-        fail "the program ended with $expected, the job with $status"
+    chmod 755 "$scratch/order-sweep"
+    for expected in 0 1 78; do
+        echo "$expected" >"$scratch/status"
+        run_entry
+        if [ "$status" != "$expected" ]; then
+            fail "the program ended with $expected, the job with $status"
+        fi
+        if [ "$(cat "$scratch/output")" != 'run for shop with 0 arguments' ]; then
+            fail "the job said: $(cat "$scratch/output")"
+        fi
+    done
+}
+
+# The entry of a build that is to be installed under this prefix.
+check_prefix()
+{
+    if ! "${CMAKE:-cmake}" -S "$root" -B "$scratch/build" -G Ninja \
+        -D ORDER_SWEEP_TESTS=OFF -D CMAKE_INSTALL_PREFIX="$1" \
+        >"$scratch/configured" 2>&1; then
+        cat "$scratch/configured" >&2
+        exit 1
     fi
-    if [ "$(cat "$scratch/output")" != 'run for shop with 0 arguments' ]; then
-        fail "the job said: $(cat "$scratch/output")"
-    fi
-done
+    entry=$scratch/build/cron.d/order-sweep
+    program=$1/bin/order-sweep
+    check_form
+    check_lines
+    check_command
+}
+
+check_prefix /opt/shop
+check_prefix /usr
+if ! grep -q -x -F "$(cat "$scratch/jobs")" "$root/README.md"; then
+    fail "README shows another line than $(cat "$scratch/jobs")"
+fi
 
 if [ "$failures" != 0 ]; then
     exit 1

@@ -84,3 +84,27 @@ sql -c "INSERT INTO order_sweep.failure
 place 1 '1 hour'
 run 0
 value 0 'SELECT count(*) FROM order_sweep.failure'
+
+# --- While a run holds the lock and waits ------------------------------------------
+
+# It holds no snapshot and no transaction id, which would keep vacuum from its
+# work.
+place 20 '1 hour'
+gate_orders
+close_gate "$(due_order 10)"
+start
+trap 'kill -CONT "$pid" 2>/dev/null || :; drop_dbs' EXIT
+wait_at_gate
+kill -STOP "$pid"
+open_gates
+ours="SELECT FROM pg_stat_activity a WHERE datname = current_database()
+    AND application_name = 'order-sweep'"
+wait_until "NOT EXISTS ($ours AND state NOT LIKE 'idle%')"
+value t "SELECT EXISTS ($ours AND EXISTS (SELECT FROM pg_locks l
+    WHERE l.pid = a.pid AND l.locktype = 'advisory' AND l.classid = 1869838192))"
+value f "SELECT EXISTS ($ours AND NOT (state = 'idle'
+    AND backend_xmin IS NULL AND backend_xid IS NULL))"
+kill -CONT "$pid"
+finish 0
+silent
+invariants

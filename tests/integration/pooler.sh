@@ -119,6 +119,13 @@ SQL
     wait_at_gate
     pooled run 0 -v
     is_busy
+    # The lock's own session keeps no vacuum from its work.
+    value '1 t' "SELECT concat_ws(' ', count(*),
+            bool_and(a.state = 'idle in transaction'
+                     AND a.backend_xmin IS NULL AND a.backend_xid IS NULL))
+        FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+        WHERE l.locktype = 'advisory' AND l.classid = 1869838192
+          AND a.datname = current_database()"
     pooled run 75 --fail-if-busy
     run 0 -v # and one that comes straight
     is_busy
@@ -151,6 +158,54 @@ SQL
     untouched 3
     pooler_stop
 done
+
+# --- Eight runs at once: one of them works ----------------------------------------
+
+# running PID...: how many of them have not ended.
+running()
+{
+    local pid count=0
+    for pid; do
+        if kill -0 "$pid" 2>/dev/null; then
+            count=$((count + 1))
+        fi
+    done
+    echo "$count"
+}
+
+pooler_start transaction 4
+for round in 1 2 3; do
+    place 20 '1 hour'
+    close_gate "$(due_order 10)"
+    pids=()
+    for _ in 1 2 3 4 5 6 7 8; do
+        pooled start -v
+        pids+=("$pid")
+    done
+    # The one that works waits for the others, who may not.
+    tries=600
+    while [ "$(running "${pids[@]}")" -gt 1 ]; do
+        tries=$((tries - 1))
+        [ "$tries" != 0 ] || die 'more than one run is at work'
+        sleep 0.05
+    done
+    wait_at_gate
+    open_gates
+    worked=0
+    busy=0
+    for pid in "${pids[@]}"; do
+        finish 0 "$pid"
+        is 'stderr of one of eight' '' "$(cat "$err")"
+        case $(cat "$out") in
+        'cancel_unpaid: 20 swept'*) worked=$((worked + 1)) ;;
+        'cancel_unpaid: busy'*) busy=$((busy + 1)) ;;
+        esac
+    done
+    is "worked and busy in round $round" '1 7' "$worked $busy"
+done
+invariants
+untouched 4
+pooler_stop
 
 # --- A pool of one ---------------------------------------------------------------
 
@@ -218,6 +273,19 @@ case $(cat "$err") in
 "order-sweep: warning: cancel_unpaid: $warning for it: "*connections*) ;;
 *) die "no warning: $(cat "$err")" ;;
 esac
+invariants
+pooler_stop
+
+# --- A setting that the pooler refuses --------------------------------------------
+
+pooler_start transaction 4
+place 20 '1 hour'
+dump "$ORDER_SWEEP_TMP/before"
+PGOPTIONS='-c geqo=off' pooled run 78
+says_like 'connection to server on socket * failed: *unsupported startup parameter: options; leave it out *'
+unchanged "$ORDER_SWEEP_TMP/before"
+pooled run 0
+silent
 invariants
 pooler_stop
 

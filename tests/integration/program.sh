@@ -220,6 +220,23 @@ is 'swept once the stock is free' "$(ask "SELECT order_status FROM shop.orders
     WHERE id = $order")" 3
 is 'no failure is left' "$(ask 'SELECT count(*) FROM order_sweep.failure')" 0
 
+# An order that others hold, for a payment on its way, is passed by in each run
+# and not counted; what is behind it is swept.
+order=$(place '33 minutes')
+hold "BEGIN; INSERT INTO shop.payment (order_id, amount) VALUES ($order, 1)"
+for number in 1 2 3; do
+    place '31 minutes' >/dev/null
+    silent 0
+    is "run $number beside a payment" "$(last_run)" '1|0|0|0|0|0|0|done|f|t'
+done
+is 'no failure' "$(ask 'SELECT count(*) FROM order_sweep.failure')" 0
+let_go COMMIT >/dev/null
+silent 0
+is 'kept once it is paid' "$(ask "SELECT order_status FROM shop.orders
+    WHERE id = $order")" 1
+change "SELECT FROM shop.pay_order($order, 10)"
+invariants 'after a payment on its way'
+
 # Sixty orders of goods that are gone: the shop's fault, no attempt is booked.
 change "SELECT count(shop.place_order(nextval('shop.buyer'),
         '[{\"goods_id\": 9, \"quantity\": 1}]',
@@ -350,6 +367,19 @@ change "UPDATE shop.seat SET state = 'held', held_until = now() WHERE id = 'A1'"
 silent 0
 is 'journal of again' "$(ask "SELECT string_agg(ordinal::text, ' '
     ORDER BY ordinal) FROM order_sweep.journal WHERE sweep = 'free_seat'")" '1 2'
+# The lock of one sweep is not that of another.
+order=$(place '31 minutes')
+change "UPDATE shop.seat SET state = 'held', held_until = now() WHERE id = 'A1'"
+hold "SELECT pg_advisory_lock(1869838192, id) FROM order_sweep.sweep
+    WHERE name = 'cancel_unpaid'"
+runs 0 --format=json
+is 'beside the lock of another sweep' "$(fields "$out" sweep stopped swept)" \
+    '"a_broken" "cancel_unpaid" "free_seat" "nothing to sweep" "busy" "done" 0 0 1'
+let_go >/dev/null
+until_true "SELECT NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory')"
+silent 0
+is 'swept once its lock is free' "$(ask "SELECT order_status FROM shop.orders
+    WHERE id = $order")" 3
 # Orders are used up before the other's turn: it is told that it has a rest.
 place '31 minutes' >/dev/null
 change "UPDATE shop.seat SET state = 'held', held_until = now() WHERE id = 'A1'"
