@@ -102,8 +102,7 @@ COMMENT ON TABLE order_sweep.run IS
 COMMENT ON COLUMN order_sweep.run.ended_at IS
     'NULL: still running, or it died';
 COMMENT ON COLUMN order_sweep.run.stopped IS
-    'why it ended: done, max orders, time limit, hard limit, signal, failures, '
-    'broken, lost';
+    'why it ended: done, max orders, time limit, signal, failures';
 COMMENT ON COLUMN order_sweep.run.rest IS
     'true if orders may have been left for the next run';
 
