@@ -33,10 +33,12 @@ try_in_transaction(struct osw_pg *pg,
                    bool *taken,
                    struct osw_error *error)
 {
-    /* read committed: no snapshot is held, so that vacuum goes on */
+    /* Vacuum waits for snapshots.  Read committed keeps none for the
+     * transaction, but the SELECT's own lasts until another statement has
+     * taken its place: an empty one does. */
     return osw_pg_begin(pg, osw_sql_begin, deadline_ms, error) &&
            ask(pg, osw_sql_lock_xact, sweep_id, deadline_ms, taken, error) &&
-           (*taken || osw_pg_command(pg, "ROLLBACK", deadline_ms, error));
+           osw_pg_command(pg, *taken ? "" : "ROLLBACK", deadline_ms, error);
 }
 
 bool
