@@ -261,7 +261,7 @@ BEGIN
     IF _sweep IS NULL THEN
         RAISE EXCEPTION USING
             ERRCODE = 'object_not_in_prerequisite_state',
-            MESSAGE = format('the row of run %s is gone', $1);
+            MESSAGE = format('the row of run %s is closed or gone', $1);
     END IF;
     UPDATE order_sweep.life l SET seen_at = now()
       FROM order_sweep.sweep s WHERE s.name = _sweep AND l.sweep_id = s.id;
