@@ -219,6 +219,11 @@ look_for_left_over(struct run *run,
                 sweep->name,
                 left.message);
         result->rest = true;
+    } else if (left.sqlstate[0] != '\0') {
+        osw_log(OSW_LOG_WARNING,
+                "%s: what others hold is not known: %s",
+                sweep->name,
+                left.message);
     }
 }
 

@@ -20,7 +20,7 @@ bool osw_runlog_begin(struct osw_pg *pg,
 /*
  * Has a run that found no more to sweep left something for long, since other
  * sessions hold it?  True with its description as the error's message; false
- * also where that could not be asked.
+ * with an SQLSTATE in it where the server does not answer that.
  */
 bool osw_runlog_left_over(struct osw_pg *pg,
                           const char *run_id,

@@ -43,7 +43,7 @@ RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT order_sweep.read_functions()
-        || '{calls_of,begin_run,finish_run,sign_of_life}'::text[]
+        || '{calls_of,begin_run,left_over,finish_run,sign_of_life}'::text[]
 $$;
 COMMENT ON FUNCTION order_sweep.run_functions IS
     'the functions that a run needs';

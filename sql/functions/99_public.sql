@@ -6,7 +6,8 @@ GRANT EXECUTE ON FUNCTION order_sweep.moment(text) TO PUBLIC;
 -- Whoever looks at due orders through the text of a definition, as check does.
 GRANT EXECUTE ON FUNCTION order_sweep.same_type(anyelement, anyelement) TO PUBLIC;
 
--- Whoever may define may call what is new, too: migrate generates as he.
+-- Whoever may define may call what is new, too: migrate generates as he.  And
+-- whoever may run, what runs call since.
 DO $$
 DECLARE
     _grant text;
@@ -16,7 +17,9 @@ BEGIN
                       a.grantee::regrole)
           FROM pg_proc p, aclexplode(p.proacl) a, pg_proc f
          WHERE p.pronamespace = 'order_sweep'::regnamespace
-           AND p.proname = 'define' AND a.grantee NOT IN (0, p.proowner)
+           AND (p.proname = 'define'
+                OR (p.proname = 'finish_run' AND f.proname = 'left_over'))
+           AND a.grantee NOT IN (0, p.proowner)
            AND f.pronamespace = p.pronamespace AND f.proowner = p.proowner
            AND NOT has_function_privilege(a.grantee, f.oid, 'EXECUTE')
     LOOP
