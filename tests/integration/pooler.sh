@@ -17,7 +17,8 @@ pooled()
     "$@"
 }
 
-# The sessions that the pooler has to this database are as if new.
+# The sessions that the pooler has to this database are as if new.  To be called
+# before invariants, which wait until the pooler has closed those of the run.
 untouched()
 {
     value 0 "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'
@@ -80,6 +81,7 @@ for mode in transaction session; do
     pooled run 0 explain 999
     grep -q 'the next run sweeps it' "$out"
     pooled run 0 --format json
+    untouched 3
     all_swept 500
     pooled run 0
     silent
@@ -89,8 +91,8 @@ for mode in transaction session; do
     if [ "$mode" = session ]; then
         place 20 '1 hour'
         pooled run 0 --pooler no
-        all_swept 520
         untouched 3
+        all_swept 520
     fi
 
     # A crash between two transactions is not seen here: each is flushed.
@@ -137,8 +139,8 @@ SQL
         AND database = (SELECT oid FROM pg_database
                          WHERE datname = current_database()))"
     pooled run 0
-    all_swept "$((swept + 20))"
     untouched 3
+    all_swept "$((swept + 20))"
 
     # --- A hard stop: the server is asked through the pooler to cancel ----------
 
@@ -154,8 +156,8 @@ SQL
     value 0 'SELECT count(*) FROM order_sweep.failure'
     open_gates
     pooled run 0
-    invariants
     untouched 3
+    invariants
     pooler_stop
 done
 
@@ -203,9 +205,9 @@ for round in 1 2 3; do
     done
     is "worked and busy in round $round" '1 7' "$worked $busy"
 done
-invariants
 untouched 4
 pooler_stop
+invariants
 
 # --- A pool of one ---------------------------------------------------------------
 
@@ -215,10 +217,12 @@ place 20 '1 hour'
 pooled run 0 --format json
 is 'messages' "order-sweep: warning: cancel_unpaid: $warning for it: its pool \
 is too small" "$(cat "$err")"
+untouched 1
 invariants
 place 20 '1 hour'
 pooled run 0 --no-lock
 silent
+untouched 1
 invariants
 pooled run 1 check --probe
 grep -q '^warn *lock: the connection pooler has no session for the lock$' "$out"
@@ -232,16 +236,16 @@ pooler_start session 3
 place 40 '1 hour'
 pooled run 0 --jobs 4
 says_like 'warning: going on with 2 of 4 connections: no answer from the server *'
-invariants
 pooler_stop
+invariants
 # Where transactions are pooled, they share what is there.
 pooler_start transaction 3
 place 40 '1 hour'
 pooled run 0 --jobs 4
 silent
-invariants
 untouched 3
 pooler_stop
+invariants
 
 # --- A run that dies leaves no answer to the next client --------------------------
 
@@ -273,8 +277,8 @@ case $(cat "$err") in
 "order-sweep: warning: cancel_unpaid: $warning for it: "*connections*) ;;
 *) die "no warning: $(cat "$err")" ;;
 esac
-invariants
 pooler_stop
+invariants
 
 # --- A setting that the pooler refuses --------------------------------------------
 
@@ -286,8 +290,8 @@ says_like 'connection to server on socket * failed: *unsupported startup paramet
 unchanged "$ORDER_SWEEP_TMP/before"
 pooled run 0
 silent
-invariants
 pooler_stop
+invariants
 
 # --- Transactions that are not read committed --------------------------------------
 
@@ -333,12 +337,11 @@ pooler_start statement 4
 place 20 '1 hour'
 pooled run 0 --no-lock
 silent
-invariants
 place 20 '1 hour'
 pooled run 0
 case $(cat "$err") in
 "order-sweep: warning: cancel_unpaid: $warning for it: "*) ;;
 *) die "no warning: $(cat "$err")" ;;
 esac
-invariants
 pooler_stop
+invariants
