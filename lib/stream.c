@@ -266,7 +266,7 @@ wait_or_cancel(struct osw_stream *stream, int64_t deadline_ms, int *job)
 static void
 lose(struct osw_stream *stream, int job)
 {
-    if (job > 0) {
+    if (job > 0 && job < OSW_SWEEP_JOBS) {
         stream->pgs[job] = NULL;
         stream->jobs[job].expected_count = 0;
     }
