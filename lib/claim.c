@@ -22,9 +22,7 @@ osw_claim_open(struct osw_claim *claim,
 static int64_t
 patience_until(int64_t deadline_ms)
 {
-    int64_t until = osw_clock_now_ms() + OSW_LOCK_PATIENCE_MS;
-
-    return until < deadline_ms ? until : deadline_ms;
+    return osw_clock_until_ms(OSW_LOCK_PATIENCE_MS, deadline_ms);
 }
 
 static struct osw_lock

@@ -25,3 +25,11 @@ osw_clock_left_ms(int64_t deadline_ms)
     return deadline_ms - now_ms > INT_MAX ? INT_MAX
                                           : (int)(deadline_ms - now_ms);
 }
+
+int64_t
+osw_clock_until_ms(int64_t wait_ms, int64_t deadline_ms)
+{
+    int64_t until_ms = osw_clock_now_ms() + wait_ms;
+
+    return until_ms < deadline_ms ? until_ms : deadline_ms;
+}

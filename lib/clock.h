@@ -16,4 +16,7 @@ int64_t osw_clock_now_ms(void);
 /* Milliseconds until deadline, at least 0, fit for poll(2). */
 int osw_clock_left_ms(int64_t deadline_ms);
 
+/* The end of a wait of so long that begins now, but deadline at the latest. */
+int64_t osw_clock_until_ms(int64_t wait_ms, int64_t deadline_ms);
+
 #endif

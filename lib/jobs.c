@@ -97,14 +97,6 @@ add(struct osw_jobs *jobs,
     return true;
 }
 
-static int64_t
-patience_until(int64_t deadline_ms)
-{
-    int64_t until = osw_clock_now_ms() + OSW_JOBS_PATIENCE_MS;
-
-    return until < deadline_ms ? until : deadline_ms;
-}
-
 void
 osw_jobs_gather(struct osw_jobs *jobs,
                 int wanted,
@@ -114,7 +106,8 @@ osw_jobs_gather(struct osw_jobs *jobs,
                 const struct osw_session_limits *limits,
                 int64_t deadline_ms)
 {
-    const int64_t until_ms = patience_until(deadline_ms);
+    const int64_t until_ms =
+        osw_clock_until_ms(OSW_JOBS_PATIENCE_MS, deadline_ms);
     struct osw_error error = OSW_ERROR_INIT;
 
     prepare_again(jobs, statement, until_ms);

@@ -88,3 +88,10 @@ osw_sqlstate_class(const char *sqlstate, const char *class_prefix)
     return sqlstate != NULL &&
            strncmp(sqlstate, class_prefix, strlen(class_prefix)) == 0;
 }
+
+bool
+osw_sqlstate_is_setup(const char *sqlstate)
+{
+    return osw_sqlstate_class(sqlstate, "42") ||
+           osw_sqlstate_class(sqlstate, "26");
+}

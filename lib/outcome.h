@@ -53,6 +53,13 @@ bool osw_outcome_parse(const char *text,
 enum osw_outcome osw_outcome_of_sqlstate(const char *sqlstate);
 
 /*
+ * True for an error that no order is to blame for: class 42, SQL that does not
+ * fit the tables, the definition's fault; class 26, a statement that another
+ * session has, that of --pooler no behind one.
+ */
+bool osw_sqlstate_is_setup(const char *sqlstate);
+
+/*
  * True if sqlstate begins with the given characters, mostly a class of two
  * such as "42".  Never true for NULL or a sqlstate shorter than them.
  */

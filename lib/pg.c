@@ -591,10 +591,9 @@ osw_pg_owes(const struct osw_pg *pg)
 static int64_t
 hurry(int64_t deadline_ms)
 {
-    int64_t soon_ms = osw_clock_now_ms() + HURRY_MS;
-
-    return osw_interrupt_count() >= 2 && soon_ms < deadline_ms ? soon_ms
-                                                               : deadline_ms;
+    return osw_interrupt_count() >= 2
+               ? osw_clock_until_ms(HURRY_MS, deadline_ms)
+               : deadline_ms;
 }
 
 bool

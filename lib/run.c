@@ -126,10 +126,8 @@ exit_of(const struct osw_sweep_result *result)
         exit = OSW_EXIT_TEMPORARY;
         break;
     case OSW_SWEEP_FAILURES:
-        exit = osw_sqlstate_class(result->error.sqlstate, "42") ||
-                       osw_sqlstate_class(result->error.sqlstate, "26")
-                   ? OSW_EXIT_CONFIG
-                   : OSW_EXIT_PARTIAL;
+        exit = osw_sqlstate_is_setup(result->error.sqlstate) ? OSW_EXIT_CONFIG
+                                                             : OSW_EXIT_PARTIAL;
         break;
     case OSW_SWEEP_BROKEN:
     case OSW_SWEEP_LOST:
@@ -194,13 +192,6 @@ log_end(struct run *run, const char *name, struct osw_sweep_result *result)
     }
 }
 
-static enum turn
-turn_of(const struct osw_sweep_result *result)
-{
-    return result->rest && result->stop == OSW_SWEEP_TIME_LIMIT ? TURN_REST
-                                                                : TURN_OVER;
-}
-
 /*
  * What others hold is passed by, and that is no failure; but it must not stay
  * so for ever, and nobody be told.
@@ -254,7 +245,8 @@ close_run(struct run *run,
         result->error = error;
     }
     if (closed) {
-        return turn_of(result);
+        return result->rest && result->stop == OSW_SWEEP_TIME_LIMIT ? TURN_REST
+                                                                    : TURN_OVER;
     }
     if (run->task.limits.asynchronous && !run->task.session.pooled &&
         result->counts[OSW_OUTCOME_SWEPT] > 0) {

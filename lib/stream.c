@@ -202,12 +202,6 @@ take_answer(struct osw_stream *stream,
     }
 }
 
-static int64_t
-sooner(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static enum osw_pg_event
 wait_until(struct osw_stream *stream, int64_t deadline_ms, int *job)
 {
@@ -255,8 +249,7 @@ wait_or_cancel(struct osw_stream *stream, int64_t deadline_ms, int *job)
             return event;
         }
         if (cancel_jobs(stream)) {
-            deadline_ms =
-                sooner(osw_clock_now_ms() + CANCEL_AGAIN_MS, deadline_ms);
+            deadline_ms = osw_clock_until_ms(CANCEL_AGAIN_MS, deadline_ms);
         }
     }
     return wait_until(stream, deadline_ms, job);

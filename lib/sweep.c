@@ -155,16 +155,11 @@ log_failure(struct sweep *s,
             remark);
 }
 
-/*
- * Class 42 is SQL that does not fit the tables, the definition's fault; class
- * 26 a statement that another session has, that of --pooler no behind one.
- * Neither is a reason to quarantine an order.
- */
+/* Only what the order is to blame for is a reason to quarantine it. */
 static bool
 is_attempt(const struct osw_error *error)
 {
-    return !osw_sqlstate_class(error->sqlstate, "42") &&
-           !osw_sqlstate_class(error->sqlstate, "26");
+    return !osw_sqlstate_is_setup(error->sqlstate);
 }
 
 static void

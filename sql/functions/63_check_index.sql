@@ -138,7 +138,7 @@ AS $$
 DECLARE
     _names text;
     _sorted boolean;
-    _young text := order_sweep.young_indexes(order_sweep.relation(s.orders));
+    _young text;
 BEGIN
     item := 'index';
     -- A rule's own plan hangs below as a sub-plan: what it sorts is little.
@@ -158,6 +158,7 @@ BEGIN
         RETURN NEXT;
         RETURN;
     END IF;
+    _young := order_sweep.young_indexes(order_sweep.relation(s.orders));
     IF _young IS NOT NULL THEN
         level := 'warn';
         what := format('no index serves the look for due orders yet: %s cannot be '

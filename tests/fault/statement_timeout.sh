@@ -1,7 +1,8 @@
 #!/bin/bash
-# Two limits: that of the role, and the run's own.  A role whose statements may take a quarter of a second, in a shop where an
-# order takes half a second: the limit of a run is the run's own.  (An order
-# that takes longer than that one is in fault/signals.)
+# Two limits: that of the role, and the run's own.  A role whose statements may
+# take a quarter of a second, in a shop where an order takes half a second: the
+# limit of a run is the run's own.  (An order that takes longer than that one is
+# in fault/signals.)
 set -euo pipefail
 
 # shellcheck source=tests/support/shop.sh

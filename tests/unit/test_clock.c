@@ -53,6 +53,17 @@ what_is_left_fits_poll(void **state)
         osw_clock_left_ms(osw_clock_now_ms() + 2 * (int64_t)INT_MAX), INT_MAX);
 }
 
+static void
+a_wait_ends_at_the_deadline_at_the_latest(void **state)
+{
+    int64_t now_ms = osw_clock_now_ms();
+
+    (void)state;
+    assert_int_equal(osw_clock_until_ms(2000, now_ms + 1000), now_ms + 1000);
+    assert_true(osw_clock_until_ms(2000, now_ms + 3600000) >= now_ms + 2000);
+    assert_true(osw_clock_until_ms(2000, now_ms + 3600000) < now_ms + 3600000);
+}
+
 int
 main(void)
 {
@@ -61,6 +72,7 @@ main(void)
         cmocka_unit_test(nothing_is_left_after_the_deadline),
         cmocka_unit_test(what_is_left_never_exceeds_what_was_given),
         cmocka_unit_test(what_is_left_fits_poll),
+        cmocka_unit_test(a_wait_ends_at_the_deadline_at_the_latest),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
