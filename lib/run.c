@@ -194,7 +194,8 @@ log_end(struct run *run, const char *name, struct osw_sweep_result *result)
 
 /*
  * What others hold is passed by, and that is no failure; but it must not stay
- * so for ever, and nobody be told.
+ * so for ever, and nobody be told.  A look that takes long, for want of an
+ * index, must not take the time to close the books.
  */
 static void
 look_for_left_over(struct run *run,
@@ -204,6 +205,9 @@ look_for_left_over(struct run *run,
 {
     struct osw_error left = OSW_ERROR_INIT;
 
+    if (osw_clock_left_ms(run->task.hard_ms) <= run->task.limits.statement_ms) {
+        return;
+    }
     if (osw_runlog_left_over(run->task.pg, run_id, run->task.hard_ms, &left)) {
         osw_log(OSW_LOG_WARNING,
                 "%s: %s; see order-sweep check",
