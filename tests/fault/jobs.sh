@@ -80,7 +80,8 @@ settle
 # The first, which also books: the run is at its end.
 start_at_gates
 sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM pg_locks
-    WHERE locktype = 'advisory'"
+    WHERE locktype = 'advisory' AND database = (
+        SELECT oid FROM pg_database WHERE datname = current_database())"
 finish 69
 open_gates
 # What the other sessions had received comes to its end.

@@ -18,6 +18,13 @@ silent()
     is "messages of ${*:2}" "$err" ''
 }
 
+lock_is_free()
+{
+    until_true "SELECT NOT EXISTS (SELECT FROM pg_locks
+        WHERE locktype = 'advisory' AND database = (
+            SELECT oid FROM pg_database WHERE datname = current_database()))"
+}
+
 # fields TEXT NAME...: the values of these members of a report in JSON.
 fields()
 {
@@ -118,7 +125,7 @@ is 'swept beside the holder' "$(ask "SELECT order_status FROM shop.orders
 let_go >/dev/null
 # Once the other is gone, the lock is free.
 order=$(place '31 minutes')
-until_true "SELECT NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory')"
+lock_is_free
 silent 0 --fail-if-busy
 is 'swept after the holder' "$(ask "SELECT order_status FROM shop.orders
     WHERE id = $order")" 3
@@ -376,7 +383,7 @@ runs 0 --format=json
 is 'beside the lock of another sweep' "$(fields "$out" sweep stopped swept)" \
     '"a_broken" "cancel_unpaid" "free_seat" "nothing to sweep" "busy" "done" 0 0 1'
 let_go >/dev/null
-until_true "SELECT NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory')"
+lock_is_free
 silent 0
 is 'swept once its lock is free' "$(ask "SELECT order_status FROM shop.orders
     WHERE id = $order")" 3
