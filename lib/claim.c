@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "fault.h"
+#include "interrupt.h"
 #include "lock.h"
 #include "log.h"
 
@@ -40,12 +41,15 @@ lock_of(const struct osw_claim *claim)
 static enum osw_claim_result
 go_without(struct osw_claim *claim, const char *sweep, const char *why)
 {
+    osw_claim_close(claim);
+    if (osw_interrupt_count() > 0) {
+        return OSW_CLAIM_STOPPED;
+    }
     osw_log(OSW_LOG_WARNING,
             "%s: going on without the lock, for the connection pooler gives "
             "no session for it: %s",
             sweep,
             why);
-    osw_claim_close(claim);
     claim->without = true;
     return OSW_CLAIM_WITHOUT;
 }

@@ -29,6 +29,7 @@ enum osw_claim_result {
     OSW_CLAIM_HELD,    /* to be released */
     OSW_CLAIM_WITHOUT, /* none can be had; a warning was logged, once */
     OSW_CLAIM_BUSY,    /* another run has it */
+    OSW_CLAIM_STOPPED, /* none could be had, and a signal has come */
     OSW_CLAIM_FAILED,  /* the error says why */
 };
 

@@ -366,39 +366,6 @@ open_run(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
     return turn;
 }
 
-/* One turn of one sweep: claim it, sweep until soft_ms, let it go. */
-static enum turn
-take_turn(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
-{
-    struct osw_error error = OSW_ERROR_INIT;
-    enum osw_claim_result claimed = OSW_CLAIM_WITHOUT;
-    enum turn turn = TURN_LOST;
-
-    if (run->task.options->lock) {
-        claimed = osw_claim_take(
-            &run->claim, sweep->name, sweep->id, run->task.hard_ms, &error);
-    }
-    switch (claimed) {
-    case OSW_CLAIM_HELD:
-    case OSW_CLAIM_WITHOUT:
-        break;
-    case OSW_CLAIM_BUSY:
-        handle_busy(run, sweep);
-        return TURN_OVER;
-    case OSW_CLAIM_FAILED:
-        osw_task_fail(&run->task, sweep->name, &error);
-        return TURN_LOST;
-    }
-    OSW_INJECTION_POINT("after-lock");
-    turn = open_run(run, sweep, soft_ms);
-    if (turn != TURN_LOST && claimed == OSW_CLAIM_HELD &&
-        !osw_claim_release(
-            &run->claim, sweep->id, run->task.drain_ms, &error)) {
-        osw_log(OSW_LOG_WARNING, "%s: %s", sweep->name, error.message);
-    }
-    return turn;
-}
-
 static bool
 may_go_on(const struct run *run)
 {
@@ -444,6 +411,44 @@ pass_over(struct run *run, const struct osw_probe_sweep *sweep, bool again)
     return TURN_OVER;
 }
 
+/* One turn of one sweep: claim it, sweep until soft_ms, let it go. */
+static enum turn
+take_turn(struct run *run,
+          const struct osw_probe_sweep *sweep,
+          int64_t soft_ms,
+          bool again)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+    enum osw_claim_result claimed = OSW_CLAIM_WITHOUT;
+    enum turn turn = TURN_LOST;
+
+    if (run->task.options->lock) {
+        claimed = osw_claim_take(
+            &run->claim, sweep->name, sweep->id, run->task.hard_ms, &error);
+    }
+    switch (claimed) {
+    case OSW_CLAIM_HELD:
+    case OSW_CLAIM_WITHOUT:
+        break;
+    case OSW_CLAIM_BUSY:
+        handle_busy(run, sweep);
+        return TURN_OVER;
+    case OSW_CLAIM_STOPPED:
+        return pass_over(run, sweep, again);
+    case OSW_CLAIM_FAILED:
+        osw_task_fail(&run->task, sweep->name, &error);
+        return TURN_LOST;
+    }
+    OSW_INJECTION_POINT("after-lock");
+    turn = open_run(run, sweep, soft_ms);
+    if (turn != TURN_LOST && claimed == OSW_CLAIM_HELD &&
+        !osw_claim_release(
+            &run->claim, sweep->id, run->task.drain_ms, &error)) {
+        osw_log(OSW_LOG_WARNING, "%s: %s", sweep->name, error.message);
+    }
+    return turn;
+}
+
 /* All due sweeps share the time in turns, until none has a rest. */
 static void
 sweep_all(struct run *run, int due)
@@ -458,8 +463,9 @@ sweep_all(struct run *run, int due)
             if (!sweep->due) {
                 continue;
             }
-            turn = may_go_on(run) ? take_turn(run, sweep, share_of_time(run, i))
-                                  : pass_over(run, sweep, again);
+            turn = may_go_on(run)
+                       ? take_turn(run, sweep, share_of_time(run, i), again)
+                       : pass_over(run, sweep, again);
             if (turn == TURN_LOST) {
                 return;
             }

@@ -268,6 +268,39 @@ wait_sessions_gone
 run 0
 invariants
 
+# --- A signal while the lock's connection is made -----------------------------------
+
+# The only session goes to another client between the look and the lock.
+pooler_start transaction 1
+place 20 '1 hour'
+runs=$(sql -c 'SELECT count(*) FROM order_sweep.run')
+ORDER_SWEEP_BIN=$ORDER_SWEEP_INJECTION_BIN ORDER_SWEEP_INJECT=after-probe:stop \
+    pooled start
+until grep -q "^State:.T" "/proc/$pid/status"; do
+    sleep 0.02
+done
+mkfifo "$ORDER_SWEEP_TMP/other"
+pooled sql <"$ORDER_SWEEP_TMP/other" >"$ORDER_SWEEP_TMP/other.out" &
+exec 7>"$ORDER_SWEEP_TMP/other"
+echo 'BEGIN; SELECT 1;' >&7
+until [ -s "$ORDER_SWEEP_TMP/other.out" ]; do
+    sleep 0.02
+done
+kill -CONT "$pid"
+until [ "$(pooler_waiting "$PGDATABASE")" = 1 ]; do
+    sleep 0.02
+done
+kill -TERM "$pid"
+finish 75
+is 'messages' 'order-sweep: cancel_unpaid: stopped by a signal before it began' \
+    "$(cat "$err")"
+exec 7>&-
+wait
+value "$runs" 'SELECT count(*) FROM order_sweep.run'
+pooled run 0 --no-lock
+pooler_stop
+invariants
+
 # --- Two sessions less than asked for: connections refused ------------------------
 
 pooler_start transaction 4 'max_client_conn = 1'
