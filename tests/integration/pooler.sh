@@ -287,9 +287,7 @@ until [ -s "$ORDER_SWEEP_TMP/other.out" ]; do
     sleep 0.02
 done
 kill -CONT "$pid"
-until [ "$(pooler_waiting "$PGDATABASE")" = 1 ]; do
-    sleep 0.02
-done
+pooler_waits "$PGDATABASE"
 kill -TERM "$pid"
 finish 75
 is 'messages' 'order-sweep: cancel_unpaid: stopped by a signal before it began' \
@@ -350,9 +348,7 @@ close_gate run
 pooled start --no-lock --format json
 wait_at_gate
 pooled sql -c "SET default_transaction_isolation = 'repeatable read'" &
-until [ "$(pooler_waiting "$PGDATABASE")" = 1 ]; do
-    sleep 0.05
-done
+pooler_waits "$PGDATABASE"
 open_gates
 finish 78
 is messages 'order-sweep: cancel_unpaid: the transaction must be read committed' \

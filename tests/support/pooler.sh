@@ -4,8 +4,9 @@
 #
 #     pooler_start MODE SIZE [LINE...]  a pool for each database and role, of
 #                                       SIZE sessions; LINEs for its settings;
-#                                       sets pooler_dir, its PGHOST
-#     pooler_waiting DATABASE           how many clients wait for a session
+#                                       sets pooler_dir, its PGHOST, which is
+#                                       in the folder of the test server
+#     pooler_waits DATABASE             until one client waits for a session
 #     pooler_served                     how many transactions it has passed on
 #     pooler_stop                       stops it and removes its folder
 #
@@ -14,21 +15,25 @@
 pooler_port=6432
 pooler_dir=
 
-pooler_as_server()
+# The pooler ends with the shell that starts it, even with one that is killed,
+# and is no job of it that a bare wait would wait for.  Becomes the pooler.
+pooler_become()
 {
+    # Not the locks of whoever waits for our end.
+    exec 9>&- </dev/null >/dev/null
+    cd /
     if [ "$(id -u)" = 0 ]; then
         # PgBouncer refuses root.
-        runuser -u postgres -- "$@"
-    else
-        "$@"
+        set -- --reuid=postgres --regid=postgres --init-groups "$@"
     fi
+    exec setpriv --pdeathsig TERM "$@"
 }
 
 pooler_start()
 {
     local mode=$1 size=$2 tries=200
     shift 2
-    pooler_dir=$(mktemp -d /tmp/order-sweep-pooler.XXXXXX)
+    pooler_dir=$(mktemp -d "${PGHOST%/*}/pooler.XXXXXX")
     {
         echo "[databases]"
         echo "* = host=$PGHOST port=$PGPORT auth_user=postgres"
@@ -52,12 +57,8 @@ pooler_start()
     if [ "$(id -u)" = 0 ]; then
         chown -R postgres: "$pooler_dir"
     fi
-    (
-        # Not the locks of whoever waits for our end.
-        exec 9>&- </dev/null >/dev/null
-        cd /
-        pooler_as_server /usr/sbin/pgbouncer -q -d "$pooler_dir/ini"
-    )
+    pooler_become /usr/sbin/pgbouncer -q "$pooler_dir/ini" &
+    disown
     until [ -S "$pooler_dir/.s.PGSQL.$pooler_port" ]; do
         tries=$((tries - 1))
         if [ "$tries" = 0 ]; then
@@ -75,10 +76,18 @@ pooler_show()
         psql -XAtq -F ' ' -d pgbouncer -c "SHOW $1"
 }
 
-pooler_waiting()
+pooler_waits()
 {
-    pooler_show POOLS |
-        awk -v database="$1" '$1 == database { n += $4 } END { print n + 0 }'
+    local tries=1000
+    until [ "$(pooler_show POOLS |
+        awk -v database="$1" '$1 == database { n += $4 } END { print n + 0 }')" = 1 ]; do
+        tries=$((tries - 1))
+        if [ "$tries" = 0 ]; then
+            echo "no client of $1 waits for a session" >&2
+            return 1
+        fi
+        sleep 0.02
+    done
 }
 
 pooler_served()
