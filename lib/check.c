@@ -229,8 +229,11 @@ ask_for_plan(struct check *check,
 {
     bool prepared = false;
 
-    if (!osw_pg_begin(check->pg, osw_sql_begin, check->deadline_ms, error) ||
-        !set_as_defined(check, texts, row, error)) {
+    if (!osw_pg_begin(check->pg, osw_sql_begin, check->deadline_ms, error)) {
+        osw_fault_classify(error);
+        return false;
+    }
+    if (!set_as_defined(check, texts, row, error)) {
         return false;
     }
     *fits = prepare_and_plan(check, texts, row, &prepared, plan, cause);

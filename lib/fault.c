@@ -1,6 +1,7 @@
 #include "fault.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "outcome.h"
 
@@ -40,7 +41,9 @@ static const struct fault faults[] = {
     {"40", OSW_EXIT_TEMPORARY, "the next run tries again"},
     {"57014",
      OSW_EXIT_TEMPORARY,
-     "it took too long; see if an index on the clock is there"},
+     "it took too long; see if an index on the clock is there (order-sweep "
+     "check), if another session holds a lock on a table of order_sweep, or "
+     "if the role has a short statement_timeout"},
     {"08", OSW_EXIT_UNAVAILABLE, ""},
     {"25006",
      OSW_EXIT_UNAVAILABLE,
@@ -52,16 +55,38 @@ static const struct fault faults[] = {
     {"", OSW_EXIT_CONFIG, ""},
 };
 
-void
-osw_fault_classify(struct osw_error *error)
+/* PgBouncer ends the connection over it, and would do so each time. */
+static const struct fault no_blocks = {
+    "",
+    OSW_EXIT_CONFIG,
+    "only a run and explain do without transaction blocks: connect to "
+    "PostgreSQL itself",
+};
+
+static const struct fault *
+find(const struct osw_error *error)
 {
     const struct fault *fault = faults;
 
+    if (strstr(error->message, "in statement pooling mode") != NULL) {
+        return &no_blocks;
+    }
     if (error->sqlstate[0] == '\0') {
-        return;
+        return NULL;
     }
     while (!osw_sqlstate_class(error->sqlstate, fault->sqlstate)) {
         fault++; /* the last one fits all */
+    }
+    return fault;
+}
+
+void
+osw_fault_classify(struct osw_error *error)
+{
+    const struct fault *fault = find(error);
+
+    if (fault == NULL) {
+        return;
     }
     error->exit = fault->exit;
     if (error->hint[0] == '\0' && fault->hint[0] != '\0') {

@@ -110,7 +110,8 @@ begin(struct osw_pg *pg, int *version, struct osw_error *error)
     bool exists = false;
 
     if (!osw_pg_begin(pg, osw_sql_begin, INT64_MAX, error)) {
-        return failed(error);
+        osw_fault_classify(error);
+        return false;
     }
     if (!run_statement(pg, osw_sql_migrate_lock, error) ||
         !check_owner(pg, &exists, error) || !check_rights(pg, error)) {

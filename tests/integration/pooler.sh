@@ -372,5 +372,14 @@ case $(cat "$err") in
 "order-sweep: warning: cancel_unpaid: $warning for it: "*) ;;
 *) die "no warning: $(cat "$err")" ;;
 esac
+# There a block is refused for good: no outage, as the state of the error says.
+for command in check 'check --probe' --dry-run migrate; do
+    # shellcheck disable=SC2086  # two words
+    pooled run 78 $command
+    grep -q 'statement pooling mode; only a run and explain do without '\
+'transaction blocks: connect to PostgreSQL itself$' "$err" ||
+        die "$command: $(cat "$err")"
+done
+pooled run 0 explain 1
 pooler_stop
 invariants

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -119,6 +120,21 @@ the_nearest_hint_is_given(void **state)
     }
 }
 
+/* It ends the connection, and comes without an SQLSTATE of the server. */
+static void
+a_pooler_of_statements_is_no_outage(void **state)
+{
+    struct osw_error error = error_of("");
+
+    (void)state;
+    (void)snprintf(error.message,
+                   sizeof error.message,
+                   "transaction blocks not allowed in statement pooling mode");
+    osw_fault_classify(&error);
+    assert_int_equal(error.exit, OSW_EXIT_CONFIG);
+    assert_non_null(strstr(error.hint, "connect to PostgreSQL itself"));
+}
+
 static void
 the_servers_own_hint_is_kept(void **state)
 {
@@ -138,6 +154,7 @@ main(void)
         cmocka_unit_test(an_sqlstate_has_its_exit_code),
         cmocka_unit_test(an_error_without_sqlstate_is_left_as_it_is),
         cmocka_unit_test(the_nearest_hint_is_given),
+        cmocka_unit_test(a_pooler_of_statements_is_no_outage),
         cmocka_unit_test(the_servers_own_hint_is_kept),
     };
 
