@@ -423,13 +423,21 @@ go_on(struct attempts *a)
 
 /*
  * A connection pooler refuses a setting that it cannot keep apart for each
- * client, and will do so each time: that is for the user to mend.
+ * client, and will do so each time: that is for the user to mend.  A server
+ * that takes no writes is refused by libpq, which has no hint.
  */
 static bool
 refused(const char *text, struct osw_error *error)
 {
     if (strstr(text, "unsupported startup parameter") == NULL) {
-        return osw_error_set_lines(error, OSW_EXIT_UNAVAILABLE, text);
+        (void)osw_error_set_lines(error, OSW_EXIT_UNAVAILABLE, text);
+        if (strstr(text, "session is read-only") != NULL) {
+            (void)osw_error_hint(
+                error,
+                "name the primary, or all hosts; if this is the primary, see "
+                "default_transaction_read_only of the role and the database");
+        }
+        return false;
     }
     (void)osw_error_set_lines(error, OSW_EXIT_CONFIG, text);
     return osw_error_hint(

@@ -90,13 +90,13 @@ handle_busy(struct run *run, const struct osw_probe_sweep *sweep)
     if (sweep->silent_s > SILENT_S) {
         osw_error_set(&error,
                       OSW_EXIT_TEMPORARY,
-                      "%s: another run has held the lock without a sign of "
-                      "life for %" PRId64 " s",
+                      "%s: another session has held the lock without a sign "
+                      "of life for %" PRId64 " s",
                       sweep->name,
                       sweep->silent_s);
         osw_error_hint(&error,
-                       "look for its session in pg_stat_activity and "
-                       "pg_locks");
+                       "look for it in pg_stat_activity and pg_locks: a run "
+                       "that hangs, or a transaction that called define");
         osw_task_tell(&run->task, NULL, &error);
         exit = error.exit;
     } else if (run->task.options->fail_if_busy) {

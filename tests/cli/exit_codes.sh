@@ -242,7 +242,7 @@ unchanged "$before"
 # A run that waits for ever is not left alone for ever.
 sql -c "UPDATE order_sweep.life SET seen_at = seen_at - interval '6 minutes'"
 dump "$before"
-refused 75 'cancel_unpaid: another run has held the lock without a sign *'
+refused 75 'cancel_unpaid: another session has held the lock without a sign *'
 unchanged "$before"
 
 kill -TERM "$pid"

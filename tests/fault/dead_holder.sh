@@ -87,8 +87,9 @@ says 'cancel_unpaid: another run is working on it'
 sql -c "UPDATE order_sweep.life SET seen_at = seen_at - interval '6 minutes'"
 for _ in 1 2; do
     run 75
-    says_like 'cancel_unpaid: another run has held the lock without a sign of '\
-'life for 3[67][0-9] s; look for its session in pg_stat_activity and pg_locks'
+    says_like 'cancel_unpaid: another session has held the lock without a '\
+'sign of life for 3[67][0-9] s; look for it in pg_stat_activity and pg_locks:'\
+' a run that hangs, or a transaction that called define'
 done
 
 # Within the time limit and ten seconds, but for slack on a busy machine.

@@ -43,7 +43,7 @@ caught_up
 for command in '' migrate; do
     # shellcheck disable=SC2086  # empty: no argument
     on_standby run 69 $command
-    grep -q 'session is read-only$' "$err" || die 'the standby is not told'
+    grep -q 'session is read-only; name the primary, or all hosts; ' "$err" || die 'the standby is not told'
 done
 on_standby run 0 --dry-run
 hosts="--host $PGHOST,$PGHOST"

@@ -117,7 +117,7 @@ silent 0
 change "UPDATE order_sweep.life SET seen_at = now() - interval '400 seconds'"
 runs 75
 is 'message on a silent holder' "$(printf '%s\n' "$err" | sed 's/[0-9]\+ s/N s/')" \
-    'order-sweep: cancel_unpaid: another run has held the lock without a sign of life for N s; look for its session in pg_stat_activity and pg_locks'
+    'order-sweep: cancel_unpaid: another session has held the lock without a sign of life for N s; look for it in pg_stat_activity and pg_locks: a run that hangs, or a transaction that called define'
 # Without the lock it sweeps beside the other.
 silent 0 --no-lock
 is 'swept beside the holder' "$(ask "SELECT order_status FROM shop.orders
