@@ -29,9 +29,23 @@ pooler_become()
     exec setpriv --pdeathsig TERM "$@"
 }
 
+# Until a command succeeds: so many tries, 0.05 s between them.
+pooler_try()
+{
+    local tries=$1
+    shift
+    until "$@"; do
+        tries=$((tries - 1))
+        if [ "$tries" = 0 ]; then
+            return 1
+        fi
+        sleep 0.05
+    done
+}
+
 pooler_start()
 {
-    local mode=$1 size=$2 tries=200
+    local mode=$1 size=$2
     shift 2
     pooler_dir=$(mktemp -d "${PGHOST%/*}/pooler.XXXXXX")
     {
@@ -59,14 +73,10 @@ pooler_start()
     fi
     pooler_become /usr/sbin/pgbouncer -q "$pooler_dir/ini" &
     disown
-    until [ -S "$pooler_dir/.s.PGSQL.$pooler_port" ]; do
-        tries=$((tries - 1))
-        if [ "$tries" = 0 ]; then
-            cat "$pooler_dir/log" >&2
-            return 1
-        fi
-        sleep 0.05
-    done
+    if ! pooler_try 200 test -S "$pooler_dir/.s.PGSQL.$pooler_port"; then
+        cat "$pooler_dir/log" >&2
+        return 1
+    fi
 }
 
 # Ask the pooler itself: SHOW what.
@@ -76,18 +86,19 @@ pooler_show()
         psql -XAtq -F ' ' -d pgbouncer -c "SHOW $1"
 }
 
+pooler_has_one_waiting()
+{
+    [ "$(pooler_show POOLS | awk -v database="$1" '
+        $1 == database { n += $4 }
+        END { print n + 0 }')" = 1 ]
+}
+
 pooler_waits()
 {
-    local tries=1000
-    until [ "$(pooler_show POOLS |
-        awk -v database="$1" '$1 == database { n += $4 } END { print n + 0 }')" = 1 ]; do
-        tries=$((tries - 1))
-        if [ "$tries" = 0 ]; then
-            echo "no client of $1 waits for a session" >&2
-            return 1
-        fi
-        sleep 0.02
-    done
+    if ! pooler_try 400 pooler_has_one_waiting "$1"; then
+        echo "no client of $1 waits for a session" >&2
+        return 1
+    fi
 }
 
 pooler_served()
