@@ -505,6 +505,13 @@ sort_out(struct run *run)
     return due;
 }
 
+static bool
+is_silent(const struct osw_probe_sweep *sweep)
+{
+    return !sweep->due && !sweep->paused && sweep->error_message == NULL &&
+           sweep->silent_s > SILENT_S;
+}
+
 /* A quiet sweep is told from a dead one by this; seldom, since it writes. */
 static void
 give_signs_of_life(struct run *run)
@@ -514,8 +521,7 @@ give_signs_of_life(struct run *run)
     for (int i = 0; i < run->task.probe.count; i++) {
         const struct osw_probe_sweep *sweep = &run->task.probe.sweeps[i];
 
-        if (!sweep->due && !sweep->paused && sweep->error_message == NULL &&
-            sweep->silent_s > SILENT_S &&
+        if (is_silent(sweep) &&
             !osw_runlog_alive(
                 run->task.pg, sweep->name, run->task.hard_ms, &error)) {
             osw_fault_classify(&error);
@@ -523,6 +529,17 @@ give_signs_of_life(struct run *run)
             return;
         }
     }
+}
+
+static bool
+is_any_silent(const struct osw_probe *probe)
+{
+    for (int i = 0; i < probe->count; i++) {
+        if (is_silent(&probe->sweeps[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
 enum osw_exit
@@ -537,8 +554,9 @@ osw_run(const struct osw_options *options, int64_t started_ms, FILE *out)
         int due = sort_out(&run);
 
         osw_jobs_begin(&run.jobs, run.task.pg);
-        give_signs_of_life(&run);
-        if (due > 0 && osw_task_set_session(&run.task)) {
+        if ((due > 0 || is_any_silent(&run.task.probe)) &&
+            osw_task_set_session(&run.task)) {
+            give_signs_of_life(&run);
             sweep_all(&run, due);
         }
     }

@@ -9,6 +9,8 @@
 
 static const struct osw_pg_statement settings = {.text = osw_sql_settings,
                                                  .parameters = 4};
+static const struct osw_pg_statement look_limit = {.text = osw_sql_look_limit,
+                                                   .parameters = 1};
 
 void
 osw_session_begin(struct osw_session *session,
@@ -32,10 +34,20 @@ osw_session_begin(struct osw_session *session,
     osw_pg_set_prologue(pg, &settings, session->values);
 }
 
+void
+osw_session_begin_look(struct osw_session *session,
+                       struct osw_pg *pg,
+                       const struct osw_session_limits *limits)
+{
+    osw_session_begin(session, pg, limits);
+    osw_pg_set_prologue(pg, &look_limit, &session->values[1]);
+}
+
 static void
 set_pooled(struct osw_session *session, bool pooled)
 {
     session->pooled = pooled;
+    osw_pg_set_prologue(session->pg, &settings, session->values);
     if (pooled) {
         /* A crash of the server between two transactions goes unseen there,
          * and a flush at the end would not cover what it undid. */

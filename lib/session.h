@@ -37,6 +37,14 @@ void osw_session_begin(struct osw_session *session,
                        const struct osw_session_limits *limits);
 
 /*
+ * The same, but until it is settled bring the limit of a statement alone: for
+ * a first look, mostly the only one, at what pins the other settings itself.
+ */
+void osw_session_begin_look(struct osw_session *session,
+                            struct osw_pg *pg,
+                            const struct osw_session_limits *limits);
+
+/*
  * Decide between the two ways, by the process id that the server gave in an
  * answer and by the isolation level that a transaction has here.  False with
  * the error filled, exit code OSW_EXIT_CONFIG, if a pooler's transactions are

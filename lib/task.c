@@ -136,7 +136,7 @@ connect_to(struct osw_task *task, bool primary, struct osw_error *error)
     if (!osw_pg_connect(&task->pg, &task->target, task->hard_ms, error)) {
         return false;
     }
-    osw_session_begin(&task->session, task->pg, &task->limits);
+    osw_session_begin_look(&task->session, task->pg, &task->limits);
     return true;
 }
 

@@ -53,6 +53,18 @@ $$;
 COMMENT ON FUNCTION order_sweep.clock_moment IS
     'SQL for the moment that a clock value of the orders table means';
 
+CREATE OR REPLACE FUNCTION order_sweep.clock_is_typed(clock_type text, clock text)
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- A timestamptz that became a timestamp would still compare, but with the
+    -- zone taken wrong.  coalesce gives the type under a domain.
+    SELECT format('order_sweep.same_type(coalesce(%s, NULL), NULL::%s)', clock,
+                  clock_type)
+$$;
+COMMENT ON FUNCTION order_sweep.clock_is_typed IS
+    'SQL that parses only as long as a clock has the type it was defined with';
+
 CREATE OR REPLACE FUNCTION order_sweep.relation(name text)
 RETURNS regclass LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -238,11 +250,8 @@ BEGIN
             || format(E'\n       AND %s <= order_sweep_until', moment);
     END IF;
 
-    -- A timestamptz that became a timestamp would still compare, but with the
-    -- zone taken wrong.  coalesce gives the type under a domain.
-    on_time := on_time || format(
-        E'\n       AND order_sweep.same_type(coalesce(%s, NULL), NULL::%s)',
-        clock, s.clock_type);
+    on_time := on_time || E'\n       AND '
+        || order_sweep.clock_is_typed(s.clock_type, clock);
 
     young_enough := 'true';
     IF s.max_age IS NOT NULL THEN

@@ -72,6 +72,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
     c record;
+    _deadline text;
 BEGIN
     SELECT * INTO c FROM order_sweep.clauses(s);
     name := s.name || '_next';
@@ -79,24 +80,47 @@ BEGIN
     -- Names that no column has: one that was renamed must not be found in them.
     returns := 'TABLE (order_sweep_due boolean, order_sweep_deadline timestamptz)';
     options := 'STABLE ' || order_sweep.look_pins(s) || order_sweep.index_pins();
+    -- Under this window, which may be longer.  The far end of what a clock can
+    -- hold has no deadline: it overflows.
+    _deadline := format('CASE WHEN %s > order_sweep_to AND %s < %s '
+                        'THEN %s + (now() - order_sweep_until) END',
+        c.clock, c.clock, order_sweep.clock_bound(s.clock_type, s.zone, s.unit,
+                                         'now() + interval ''1000 years'''),
+        c.moment);
     body := format($body$
 #variable_conflict use_column
 DECLARE
     order_sweep_until timestamptz := %s;
 %sBEGIN
-%s%s    RETURN QUERY
-    SELECT EXISTS (SELECT FROM %s o WHERE %s),
-           (SELECT %s + %s FROM %s o
-             WHERE %s AND %s > order_sweep_to AND %s < %s
-             ORDER BY %s LIMIT 1);
-END $body$, order_sweep.until(s, '$1', false), c.declarations,
-        order_sweep.by_index(s), c.settings, s.orders, c.due_now, c.moment,
-        -- the deadline under this window, which may be longer
-        '(now() - order_sweep_until)', s.orders, c.unpaid, c.clock,
-        -- The far end of what a clock can hold has no deadline: it overflows.
-        c.clock, order_sweep.clock_bound(s.clock_type, s.zone, s.unit,
-                                         'now() + interval ''1000 years'''),
-        c.clock);
+%s    -- Mostly the oldest unpaid order is not due yet.  Then no other one is, its
+    -- deadline is the next, and nothing else has to be looked at.  Only the
+    -- clock is compared: it is what the order goes by.
+    PERFORM set_config('enable_sort', 'off', true),
+            set_config('enable_bitmapscan', 'off', true);
+    SELECT %s <= order_sweep_to, %s INTO order_sweep_due, order_sweep_deadline
+      FROM %s o
+     WHERE %s AND %s AND %s
+     ORDER BY %s LIMIT 1;
+    IF order_sweep_due THEN
+        PERFORM set_config('enable_sort', 'on', true),
+                set_config('enable_bitmapscan', 'on', true);
+%s        SELECT EXISTS (SELECT FROM %s o WHERE %s),
+               (SELECT %s FROM %s o
+                 WHERE %s AND %s > order_sweep_to
+                 ORDER BY %s LIMIT 1)
+          INTO order_sweep_due, order_sweep_deadline;
+    END IF;
+    order_sweep_due := coalesce(order_sweep_due, false);
+    RETURN NEXT;
+END $body$, order_sweep.until(s, '$1', false), c.declarations, c.settings,
+        c.clock, _deadline, s.orders, c.unpaid,
+        c.clock || CASE
+            WHEN s.max_age IS NOT NULL THEN ' >= order_sweep_from'
+            WHEN order_sweep.bound_type(s.clock_type) = 'bigint' THEN ' IS NOT NULL'
+            ELSE ' > ''-infinity''' END,
+        order_sweep.clock_is_typed(s.clock_type, c.clock), c.clock,
+        order_sweep.by_index(s), s.orders, c.due_now, _deadline,
+        s.orders, c.unpaid, c.clock, c.clock);
     remark := 'is anything to sweep now, and when is the next; parameter: window';
     RETURN NEXT;
 END $$;

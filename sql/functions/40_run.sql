@@ -73,8 +73,11 @@ BEGIN
     FOR id, name, paused, takes_window, shorter, silent_s IN
         SELECT s.id, s.name, s.paused, s.deadline IS NULL,
                coalesce(probe."window" < s.after, false),
-               floor(extract(epoch FROM now() - l.seen_at))::bigint
-          FROM order_sweep.sweep s JOIN order_sweep.life l ON l.sweep_id = s.id
+               -- no join, which the planner would have to weigh
+               floor(extract(epoch FROM now() - (
+                   SELECT l.seen_at FROM order_sweep.life l
+                    WHERE l.sweep_id = s.id)))::bigint
+          FROM order_sweep.sweep s
          WHERE probe.sweep IS NULL OR s.name = probe.sweep
          ORDER BY s.name
     LOOP

@@ -1,2 +1,3 @@
 -- Whose session is it, and what are its transactions?
-SELECT pg_backend_pid(), current_setting('transaction_isolation')
+SELECT pg_catalog.pg_backend_pid(),
+       pg_catalog.current_setting('transaction_isolation')

@@ -36,11 +36,12 @@ BEGIN
         after => '30 minutes', zone => zone, unit => unit,
         set => $q$state = 'closed'$q$);
     FOR f IN SELECT pg_get_functiondef(oid) FROM pg_proc
-              WHERE proname IN ('night_batch', 'night_due', 'night_cancel') LOOP
+              WHERE proname IN ('night_batch', 'night_due', 'night_next',
+                                'night_cancel') LOOP
         n := n + (f LIKE '%now()%')::int;
         EXECUTE replace(f, 'now()', 'current_setting(''test.now'')::timestamptz');
     END LOOP;
-    IF n <> 3 THEN
+    IF n <> 4 THEN
         RAISE 'only % of the functions ask for the time', n;
     END IF;
 END $$;
@@ -72,6 +73,10 @@ BEGIN
         UPDATE testing.first f SET due = tick
           FROM order_sweep.night_due(NULL) d
          WHERE f.id = (d.order_key->>0)::int AND f.due IS NULL;
+        IF (SELECT order_sweep_due FROM order_sweep.night_next(NULL))
+           <> EXISTS (SELECT FROM testing.first WHERE batch IS NOT NULL) THEN
+            RAISE 'the first look at % does not agree with the batch', tick;
+        END IF;
     END LOOP;
 END $$;
 
@@ -140,6 +145,23 @@ for place in 'America/New_York|2026-11-01 06:00+00|2026-03-08 07:00+00' \
         FROM testing.first JOIN shop.night USING (id)
         WHERE batch > placed + interval '30 minutes'")" 't|t'
     night 'local time' local "'$zone'" NULL "$spring" "$zone" "$exact"
+    # A time that the clocks left out comes before a later one, and is due after
+    # it: the first look must not end with the oldest.
+    is "$zone: a time that was left out hides no order" "$(ask "BEGIN;
+        TRUNCATE shop.night;
+        INSERT INTO shop.night (id, local)
+        SELECT n, ('$spring'::timestamptz - interval '1 minute')
+                  AT TIME ZONE '$zone' + n * interval '31 minutes'
+          FROM generate_series(1, 2) n;
+        SET LOCAL TimeZone = 'UTC';
+        SELECT string_agg(date_part('minute', local AT TIME ZONE '$zone')::text, ','
+                          ORDER BY local) FROM shop.night;
+        DO \$\$ BEGIN
+            PERFORM set_config('test.now', ('$spring'::timestamptz
+                                            + interval '31 minutes')::text, true);
+        END \$\$;
+        SELECT order_sweep_due FROM order_sweep.night_next(NULL);
+        ROLLBACK")" $'30,1\nt'
     night 'UTC without zone' "placed AT TIME ZONE ''UTC''" "'UTC'" NULL \
         "$autumn" "$zone" "$exact"
 done

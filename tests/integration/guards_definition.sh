@@ -9,7 +9,7 @@ set -euo pipefail
 without define clauses 'AND %s <= order_sweep_until' ''
 without define clock_bound floor ceil
 without define clauses "> ''-infinity''" 'IS NOT NULL'
-without retyped clauses 'order_sweep.same_type(' '0 <= num_nonnulls('
+without retyped clock_is_typed 'order_sweep.same_type(' '0 <= num_nonnulls('
 
 # What define and check read is not what the caller's settings make of it.
 for function in define_row check; do
