@@ -18,6 +18,7 @@ static const struct osw_options defaults = {
     .time_limit_ms = 45 * SECOND,
     .hard_limit_ms = 52 * SECOND,
     .max_orders = 0,
+    .max_rate = 0,
     .batch_size = 500,
     .jobs = 1,
     .depth = 64,

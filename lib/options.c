@@ -112,6 +112,16 @@ const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS] = {
      .max = 1000000000,
      .help = "end after so many orders, 0 to 1000000000\n"
              "(default 0, no limit)"},
+    {.name = "--max-rate",
+     .argument = "N",
+     .group = GROUP_LIMITS,
+     .modes = MODE_SWEEP,
+     .kind = KIND_INT,
+     .field = FIELD(max_rate),
+     .min = 1,
+     .max = 1000000,
+     .help = "begin so many orders a second at most, evenly,\n"
+             "1 to 1000000 (default: no limit)"},
     {.name = "--limit",
      .argument = "N",
      .group = GROUP_LIMITS,

@@ -47,9 +47,10 @@ struct osw_options {
     int64_t hard_limit_ms; /* hard stop */
     int64_t max_orders;    /* 0: no limit */
     int batch_size;
-    int jobs;  /* connections that share the orders */
-    int depth; /* orders in flight on each */
-    int limit; /* rows a dry run lists */
+    int jobs;     /* connections that share the orders */
+    int depth;    /* orders in flight on each */
+    int max_rate; /* orders begun a second; 0: no limit */
+    int limit;    /* rows a dry run lists */
     enum osw_durability durability;
     enum osw_pooler pooler;
     enum osw_format format;
@@ -123,7 +124,7 @@ struct osw_option_row {
 };
 
 /* The number of rows, so that it can size an array. */
-#define OSW_OPTION_ROWS 28
+#define OSW_OPTION_ROWS 29
 
 extern const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS];
 

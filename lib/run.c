@@ -287,6 +287,7 @@ sweep_orders(struct run *run,
         /* More would only wait: see osw_pg_set_prologue. */
         .depth = run->task.session.pooled ? 1 : run->task.options->depth,
         .max_orders = run->orders_left,
+        .max_rate = run->task.options->max_rate,
         .soft_deadline_ms = soft_ms,
         .hard_deadline_ms = run->task.hard_ms,
         /* One that fell silent must not use up the time to close the books. */

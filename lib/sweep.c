@@ -9,6 +9,13 @@
 /* What is in flight is meant to be settled in this time. */
 #define FLIGHT_MS 1000
 
+/* So late an order may be, and those behind it still catch up: waiting is exact
+ * to a millisecond, and the machine may be busy. */
+#define PACE_SLACK_NS INT64_C(10000000)
+
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_S  INT64_C(1000000000)
+
 /* So many answers are remembered: as many as can be in flight. */
 enum {
     ANSWERED = OSW_SWEEP_DEPTH * OSW_SWEEP_JOBS
@@ -43,6 +50,7 @@ struct sweep {
     int64_t booking;               /* failures sent and not answered */
     int64_t answered;              /* orders settled so far */
     int64_t answered_ms[ANSWERED]; /* when; a ring */
+    int64_t pace_ns;               /* max_rate: send no order before it */
 
     enum phase phase;
     struct held *held; /* oldest first */
@@ -560,10 +568,54 @@ choose_job(const struct sweep *s)
     return chosen;
 }
 
+/* The time of the next order, in what the clock counts. */
+static int64_t
+pace_ms(const struct sweep *s)
+{
+    return (s->pace_ns + NS_PER_MS - 1) / NS_PER_MS;
+}
+
+static bool
+is_too_early(const struct sweep *s)
+{
+    return s->config->max_rate > 0 && s->ops->now(s->context) < pace_ms(s);
+}
+
+/* An order is sent.  Time in which none could be is not made up for: a burst
+ * is what the rate is to spare the shop. */
+static void
+keep_pace(struct sweep *s)
+{
+    int64_t rate = s->config->max_rate;
+    int64_t earliest_ns = s->ops->now(s->context) * NS_PER_MS - PACE_SLACK_NS;
+
+    if (rate > 0) {
+        if (s->pace_ns < earliest_ns) {
+            s->pace_ns = earliest_ns;
+        }
+        s->pace_ns += (NS_PER_S + rate - 1) / rate;
+    }
+}
+
+/* Is there an order to send, were it not for the pace? */
+static bool
+may_send(struct sweep *s)
+{
+    return s->phase != DRAINING && s->waiting.length > 0 && has_room(s) &&
+           may_sweep_more(s);
+}
+
+/* Having sent what may go now: does the next one only wait for its time? */
+static bool
+is_paced(struct sweep *s)
+{
+    return s->config->max_rate > 0 && !s->stopping && !s->mute && may_send(s);
+}
+
 static void
 send_orders(struct sweep *s)
 {
-    while (s->waiting.length > 0 && has_room(s) && may_sweep_more(s)) {
+    while (may_send(s) && !is_too_early(s)) {
         struct osw_order *order = osw_order_pop(&s->waiting);
         int job = choose_job(s);
 
@@ -577,6 +629,7 @@ send_orders(struct sweep *s)
         s->sent = osw_order_new(order->count, order->values);
         osw_order_push(&s->jobs[job], order);
         s->in_flight++;
+        keep_pace(s);
         OSW_INJECTION_POINT("after-order");
     }
 }
@@ -590,9 +643,7 @@ fill(struct sweep *s)
         stop(s, OSW_SWEEP_MAX_ORDERS, NULL);
         return;
     }
-    if (s->phase != DRAINING) {
-        send_orders(s);
-    }
+    send_orders(s);
     if (s->phase == WALKING && !s->mute && !s->looking && !s->exhausted &&
         s->waiting.length < s->config->depth * s->config->jobs &&
         may_sweep_more(s)) {
@@ -645,6 +696,13 @@ wait_for_event(struct sweep *s, struct osw_sweep_event *event)
         deadline = s->drain_ms;
     } else if (s->stopping) {
         deadline = s->config->hard_deadline_ms;
+    }
+    if (is_paced(s) && pace_ms(s) < deadline) {
+        s->ops->wait(s->context, pace_ms(s), event);
+        if (event->type == OSW_SWEEP_EVENT_TIMED_OUT) {
+            event->type = OSW_SWEEP_EVENT_INTERRUPTED; /* no limit is reached */
+        }
+        return;
     }
     s->ops->wait(s->context, deadline, event);
 }
@@ -699,14 +757,14 @@ osw_sweep(const struct osw_sweep_config *config,
         if (!s.stopping && !s.mute) {
             fill(&s);
         }
-        if (!anything_out(&s) && !next_phase(&s)) {
+        if (!anything_out(&s) && !is_paced(&s) && !next_phase(&s)) {
             if (s.held == NULL) {
                 break;
             }
             release_held(&s, true);
             continue;
         }
-        if (anything_out(&s)) {
+        if (anything_out(&s) || is_paced(&s)) {
             wait_for_event(&s, &event);
             handle(&s, &event);
         }

@@ -38,6 +38,7 @@ struct osw_sweep_config {
     int depth;                 /* in flight on each at most; 1 to
                                   OSW_SWEEP_DEPTH */
     int64_t max_orders;        /* swept at most; 0: no limit */
+    int max_rate;              /* sent a second at most; 0: no limit */
     int64_t soft_deadline_ms;  /* queue nothing more */
     int64_t hard_deadline_ms;  /* cancel what is in flight */
     int64_t drain_deadline_ms; /* give up waiting for it */

@@ -216,6 +216,7 @@ require_sound(const struct osw_options *options)
     REQUIRE(options->depth >= 1 && options->depth <= 64);
     REQUIRE(options->limit >= 0);
     REQUIRE(options->max_orders >= 0);
+    REQUIRE(options->max_rate >= 0 && options->max_rate <= 1000000);
     REQUIRE(options->verbosity >= -1 && options->verbosity <= 2);
     REQUIRE(options->lock || !options->fail_if_busy);
     REQUIRE(!options->dry_run || options->verb == OSW_VERB_RUN);

@@ -75,6 +75,7 @@ assert_same(const struct osw_options *a, const struct osw_options *b)
     assert_int_equal(a->time_limit_ms, b->time_limit_ms);
     assert_int_equal(a->hard_limit_ms, b->hard_limit_ms);
     assert_int_equal(a->max_orders, b->max_orders);
+    assert_int_equal(a->max_rate, b->max_rate);
     assert_int_equal(a->batch_size, b->batch_size);
     assert_int_equal(a->jobs, b->jobs);
     assert_int_equal(a->depth, b->depth);
@@ -111,6 +112,7 @@ static const struct osw_options expected_defaults = {
     .time_limit_ms = 45000,
     .hard_limit_ms = 52000,
     .max_orders = 0,
+    .max_rate = 0,
     .batch_size = 500,
     .jobs = 1,
     .depth = 64,
@@ -189,6 +191,8 @@ every_option_sets_its_field(void **state)
     ASSERT_PARSES("--jobs|16", expected.jobs = 16);
     ASSERT_PARSES("-j2", expected.jobs = 2);
     ASSERT_PARSES("--depth|1", expected.depth = 1);
+    ASSERT_PARSES("--max-rate|1", expected.max_rate = 1);
+    ASSERT_PARSES("--max-rate|1000000", expected.max_rate = 1000000);
     ASSERT_PARSES("--max-orders|0", (void)0);
     ASSERT_PARSES("--max-orders|1000000000", expected.max_orders = 1000000000);
     ASSERT_PARSES("-n|--limit|0", expected.dry_run = true; expected.limit = 0);
@@ -458,6 +462,18 @@ static const struct refusal refusals[] = {
      "--depth: \"0\" is out of range; write a whole number from 1 to 64"},
     {"--depth|65",
      "--depth: \"65\" is out of range; write a whole number from 1 to 64"},
+    {"--max-rate|0",
+     "--max-rate: \"0\" is out of range; write a whole number from 1 to "
+     "1000000"},
+    {"--max-rate|-1",
+     "--max-rate: \"-1\" is out of range; write a whole number from 1 to "
+     "1000000"},
+    {"--max-rate|x",
+     "--max-rate: \"x\" is not a whole number; write a whole number from 1 to "
+     "1000000"},
+    {"--max-rate|1000001",
+     "--max-rate: \"1000001\" is out of range; write a whole number from 1 to "
+     "1000000"},
     {"--max-orders|-1", "--max-orders: \"-1\" is out of range" ORDERS},
     {"--max-orders|1000000001",
      "--max-orders: \"1000000001\" is out of range" ORDERS},
@@ -668,7 +684,7 @@ static void
 help_shows_every_listed_option(void **state)
 {
     (void)state;
-    assert_int_equal(for_each_listed(check_help_has), 26);
+    assert_int_equal(for_each_listed(check_help_has), 27);
 }
 
 static void

@@ -83,6 +83,8 @@ struct shop {
     int width[ROWS]; /* orders in flight when this one was sent */
     int in_flight;
     int in_job[OSW_SWEEP_JOBS];
+    int64_t sent_ms[ROWS]; /* when this one was sent */
+    int waits;
     int widest;
     int looks;
     int looks_at_newest;
@@ -301,6 +303,7 @@ fake_send_order(void *context, int job, const struct osw_order *order)
     shop->in_flight++;
     shop->in_job[job]++;
     shop->width[number] = shop->in_flight;
+    shop->sent_ms[number] = shop->now_ms;
     shop->widest =
         shop->in_flight > shop->widest ? shop->in_flight : shop->widest;
     return true;
@@ -493,8 +496,14 @@ fake_wait(void *context, int64_t deadline_ms, struct osw_sweep_event *event)
     struct shop *shop = context;
     int64_t signal_ms = next_signal_ms(shop);
     int64_t ready_ms = shop->now_ms + shop->left_ms;
+    bool idle = shop->first == shop->last && !shop->refused;
 
-    if (shop->lost || (shop->first == shop->last && !shop->refused)) {
+    shop->waits++;
+    if (idle) {
+        ready_ms = NEVER; /* only the pace may be waited for */
+    }
+    if (shop->lost || (idle && (shop->config.max_rate == 0 ||
+                                deadline_ms > shop->now_ms + 1000))) {
         fail_msg("waits for nothing");
     }
     if (shop->refused || shop->answers + 1 == shop->answer_that_is_loss) {
@@ -504,7 +513,8 @@ fake_wait(void *context, int64_t deadline_ms, struct osw_sweep_event *event)
         event->type = OSW_SWEEP_EVENT_INTERRUPTED;
     } else if (shop->now_ms >= deadline_ms || ready_ms > deadline_ms) {
         pass_time(shop, deadline_ms);
-        shop->stopped = true;
+        shop->stopped =
+            shop->stopped || deadline_ms >= shop->config.soft_deadline_ms;
         event->type = OSW_SWEEP_EVENT_TIMED_OUT;
     } else {
         pass_time(shop, ready_ms);
@@ -1932,6 +1942,154 @@ each_end_has_its_name(void **state)
                         "unknown");
 }
 
+/* --- Pace ---------------------------------------------------------------- */
+
+/* Never more in any second than the rate, and one for the slack of 10 ms. */
+static void
+assert_pace(const struct shop *shop)
+{
+    int rate = shop->config.max_rate;
+    int slack = rate / 100 + 1;
+
+    for (int i = 0; i + rate + slack < shop->tries_count; i++) {
+        assert_true(shop->sent_ms[shop->tries[i + rate + slack]] -
+                        shop->sent_ms[shop->tries[i]] >=
+                    1000);
+    }
+}
+
+static void
+orders_are_sent_at_the_rate_and_evenly(void **state)
+{
+    struct shop *shop = open_shop(400);
+
+    (void)state;
+    shop->config.max_rate = 100;
+    sweep(shop);
+    assert_counts(shop, "swept 400");
+    assert_end(shop, OSW_SWEEP_DONE, false);
+    assert_pace(shop);
+    assert_in_range(shop->now_ms, 3970, 4000);
+    for (int i = 2; i < 400; i++) {
+        assert_int_equal(shop->sent_ms[i] - shop->sent_ms[i - 1], 10);
+    }
+    /* one for each order's time, one for its answer, and those of the looks */
+    assert_in_range(shop->waits, 800, 820);
+}
+
+static void
+a_rate_that_is_no_divisor_and_a_high_one_are_reached(void **state)
+{
+    static const int rates[] = {1, 3, 7, 300, 999, 1000, 1001, 3000};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
+        int count = rates[i] < 10 ? 30 : ROWS;
+        struct shop *shop = open_shop(count);
+        int64_t least_ms = (int64_t)(count - 1) * 1000 / rates[i] - 10;
+
+        shop->config.max_rate = rates[i];
+        script_cost(shop, 0, count, 0);
+        sweep(shop);
+        assert_int_equal(shop->swept, count);
+        assert_pace(shop);
+        assert_in_range(shop->now_ms, least_ms, least_ms + 12);
+    }
+}
+
+static void
+time_that_the_server_lost_is_not_made_up_for(void **state)
+{
+    struct shop *shop = open_shop(300);
+
+    (void)state;
+    shop->config.max_rate = 100;
+    script_cost(shop, 50, 51, 3000);
+    sweep(shop);
+    assert_counts(shop, "swept 300");
+    assert_pace(shop);
+    assert_true(shop->now_ms >= 5400);
+}
+
+static void
+the_rate_is_that_of_all_jobs(void **state)
+{
+    struct shop *shop = open_shop(300);
+
+    (void)state;
+    shop->config.max_rate = 100;
+    shop->config.jobs = 4;
+    script_cost(shop, 0, 300, 2);
+    sweep(shop);
+    assert_counts(shop, "swept 300");
+    assert_pace(shop);
+}
+
+static void
+the_time_limit_ends_a_wait_for_the_pace(void **state)
+{
+    struct shop *shop = open_shop(300);
+
+    (void)state;
+    shop->config.max_rate = 2;
+    shop->config.soft_deadline_ms = 1700;
+    sweep(shop);
+    /* at 1, 491, 991 and 1491 ms, the first two by the slack */
+    assert_counts(shop, "swept 4");
+    assert_end(shop, OSW_SWEEP_TIME_LIMIT, true);
+    assert_int_equal(shop->now_ms, 1700);
+    assert_int_equal(shop->cancels, 0);
+}
+
+static void
+a_signal_ends_a_wait_for_the_pace(void **state)
+{
+    (void)state;
+    for (int signals = 1; signals <= 2; signals++) {
+        struct shop *shop = open_shop(300);
+
+        shop->config.max_rate = 2;
+        for (int i = 0; i < signals; i++) {
+            shop->signals_ms[i] = 1700;
+        }
+        sweep(shop);
+        assert_counts(shop, "swept 4");
+        assert_end(shop, OSW_SWEEP_SIGNAL, true);
+        assert_int_equal(shop->now_ms, 1700);
+        assert_int_equal(shop->cancels, 0);
+    }
+}
+
+static void
+no_more_are_swept_at_a_rate_than_allowed(void **state)
+{
+    struct shop *shop = open_shop(300);
+
+    (void)state;
+    shop->config.max_rate = 100;
+    shop->config.max_orders = 20;
+    sweep(shop);
+    assert_counts(shop, "swept 20");
+    assert_end(shop, OSW_SWEEP_MAX_ORDERS, true);
+    assert_in_range(shop->now_ms, 170, 200);
+}
+
+/* Attempts are paced, those of the sounding too. */
+static void
+failing_orders_and_a_sounding_keep_the_pace(void **state)
+{
+    struct shop *shop = open_shop(300);
+
+    (void)state;
+    shop->config.max_rate = 100;
+    script(shop, 0, 300, "!P0001");
+    sweep(shop);
+    assert_end(shop, OSW_SWEEP_FAILURES, true);
+    assert_int_equal(shop->tries_count, 100);
+    assert_pace(shop);
+    assert_true(shop->now_ms >= 970);
+}
+
 /* --- Any shop ------------------------------------------------------------ */
 
 static void
@@ -1978,6 +2136,7 @@ open_random_shop(unsigned seed)
     shop->config.batch_size = 1 + draw(one_in(2) ? 10 : 300);
     shop->config.jobs = one_in(2) ? 1 : 1 + draw(OSW_SWEEP_JOBS);
     shop->config.depth = 1 + draw(64);
+    shop->config.max_rate = one_in(4) ? 1 + draw(3000) : 0;
     shop->config.max_orders = one_in(3) ? 1 + draw(200) : 0;
     shop->config.soft_deadline_ms = one_in(3) ? draw(600) : 100000;
     shop->config.hard_deadline_ms = shop->config.soft_deadline_ms + draw(100);
@@ -2115,6 +2274,14 @@ main(void)
         cmocka_unit_test(a_look_that_fails_later_leaves_the_books_closed),
         cmocka_unit_test(a_sounding_that_cannot_look_breaks_the_run),
         cmocka_unit_test(each_end_has_its_name),
+        cmocka_unit_test(orders_are_sent_at_the_rate_and_evenly),
+        cmocka_unit_test(a_rate_that_is_no_divisor_and_a_high_one_are_reached),
+        cmocka_unit_test(time_that_the_server_lost_is_not_made_up_for),
+        cmocka_unit_test(the_rate_is_that_of_all_jobs),
+        cmocka_unit_test(the_time_limit_ends_a_wait_for_the_pace),
+        cmocka_unit_test(a_signal_ends_a_wait_for_the_pace),
+        cmocka_unit_test(no_more_are_swept_at_a_rate_than_allowed),
+        cmocka_unit_test(failing_orders_and_a_sounding_keep_the_pace),
         cmocka_unit_test(whatever_the_shop_the_books_are_right),
     };
 
