@@ -578,7 +578,7 @@ pace_ms(const struct sweep *s)
 static bool
 is_too_early(const struct sweep *s)
 {
-    return s->config->max_rate > 0 && s->ops->now(s->context) < pace_ms(s);
+    return s->ops->now(s->context) < pace_ms(s);
 }
 
 /* An order is sent.  Time in which none could be is not made up for: a burst
@@ -609,7 +609,7 @@ may_send(struct sweep *s)
 static bool
 is_paced(struct sweep *s)
 {
-    return s->config->max_rate > 0 && !s->stopping && !s->mute && may_send(s);
+    return s->config->max_rate > 0 && !s->stopping && may_send(s);
 }
 
 static void

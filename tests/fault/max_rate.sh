@@ -13,7 +13,7 @@ due="SELECT count(*) FROM order_sweep.cancel_unpaid_due(NULL)"
 paced()
 {
     is 'the run' 'done 200 0 0 0 0 0 0 f' "$(last_run)"
-    value t "SELECT $(reported elapsed_ms) >= 1900"
+    value t "SELECT $(reported seconds) >= 1.9"
     value 0 "$due"
     invariants
 }
