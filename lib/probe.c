@@ -132,6 +132,16 @@ read_sweep(const struct osw_pg_answer *answer,
     sweep->error_message = osw_pg_value(answer, row, ERROR_MESSAGE);
 }
 
+static int
+compare_names(const void *left, const void *right)
+{
+    const struct osw_probe_sweep *const one = left;
+    const struct osw_probe_sweep *const other = right;
+
+    return strcmp(one->name, other->name);
+}
+
+/* Sorted here: in a new session the server would first have to learn how. */
 static bool
 read_sweeps(struct osw_probe *probe, struct osw_error *error)
 {
@@ -147,6 +157,10 @@ read_sweeps(struct osw_probe *probe, struct osw_error *error)
     for (int row = 0; row < answer->rows; row++) {
         read_sweep(answer, row, &probe->sweeps[row]);
     }
+    qsort(probe->sweeps,
+          (size_t)probe->count,
+          sizeof(*probe->sweeps),
+          compare_names);
     return true;
 }
 

@@ -17,9 +17,14 @@ DECLARE
     _owner text;
 BEGIN
     SELECT s.name || $2, s.owner INTO _name, _owner FROM order_sweep.sweep s
-     WHERE s.id = order_sweep.known($1);
+     WHERE s.name = $1;
+    IF NOT FOUND THEN
+        PERFORM order_sweep.known($1);
+    END IF;
     IF EXISTS (SELECT FROM pg_proc p
-                WHERE p.pronamespace = 'order_sweep'::regnamespace
+                -- as oid: each look for an operator between two types takes a
+                -- hundred look-ups in a new session
+                WHERE p.pronamespace = 'order_sweep'::regnamespace::oid
                   AND p.proname = _name
                   AND NOT (p.prosecdef
                            AND pg_get_userbyid(p.proowner) = _owner)) THEN
@@ -79,7 +84,6 @@ BEGIN
                     WHERE l.sweep_id = s.id)))::bigint
           FROM order_sweep.sweep s
          WHERE probe.sweep IS NULL OR s.name = probe.sweep
-         ORDER BY s.name
     LOOP
         due := NULL;
         next_deadline := NULL;
