@@ -1,5 +1,6 @@
 -- How order-sweep cancels an order of the bench: what setbased.sql does, but
--- that the journal takes the place of the table events.
+-- that the journal takes the place of the table events.  With -v rule=yes all
+-- orders are kept by a rule.
 
 SELECT order_sweep.define(
     sweep  => 'cancel_unpaid',
@@ -18,4 +19,7 @@ SELECT order_sweep.define(
            WHERE i.order_id = $1
              AND s.id = i.sku_id$$],
     event  => $$jsonb_build_object('order_id', o.id)$$
+\if :{?rule}
+    , unless => '{"on hold": "o.buyer_id >= 0"}'
+\endif
 );

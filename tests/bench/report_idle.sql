@@ -12,21 +12,28 @@ CREATE TEMP TABLE idle (
 );
 \copy idle from pstdin
 
-\qecho | Command | Wall time, ms | of psql | CPU, ms | Peak memory, MiB | Files opened |
-\qecho |---|---|---|---|---|---|
+\qecho | Command | Wall time, ms | of psql | of the packaged psql | CPU, ms | Peak memory, MiB | Files opened |
+\qecho |---|---|---|---|---|---|---|
 
 WITH beside AS (
-    SELECT i.*, i.seconds / p.seconds AS of_psql
+    SELECT i.*, i.seconds / own.seconds AS of_own,
+           i.seconds / packaged.seconds AS of_packaged
       FROM idle i
-      JOIN idle p ON p.turn = i.turn AND p.command LIKE 'psql %'
+      JOIN idle own ON own.turn = i.turn AND own.command = 'psql'
+      JOIN idle packaged ON packaged.turn = i.turn
+       AND packaged.command LIKE '/%'
 )
-SELECT format('| `%s` | %s (%s..%s) | %s | %s | %s | %s |', command,
+SELECT format('| `%s` | %s (%s..%s) | %s | %s | %s | %s | %s |',
+              command || CASE WHEN command LIKE '%psql'
+                              THEN ' -XAtc ''select 1''' ELSE '' END,
               to_char(1e3 * percentile_cont(0.5)
                   WITHIN GROUP (ORDER BY seconds), 'FM9990.00'),
               to_char(1e3 * min(seconds), 'FM9990.00'),
               to_char(1e3 * max(seconds), 'FM9990.00'),
               to_char(percentile_cont(0.5)
-                  WITHIN GROUP (ORDER BY of_psql), 'FM990.00'),
+                  WITHIN GROUP (ORDER BY of_own), 'FM990.00'),
+              to_char(percentile_cont(0.5)
+                  WITHIN GROUP (ORDER BY of_packaged), 'FM990.00'),
               to_char(1e3 * percentile_cont(0.5)
                   WITHIN GROUP (ORDER BY cpu), 'FM9990.00'),
               to_char(max(peak_kib) / 1024.0, 'FM9990.0'),
