@@ -27,14 +27,13 @@ ways=(
     'nothing'
     'order-sweep'
     'order-sweep --jobs 2'
-    'order-sweep --depth 1'
     'order-sweep --durability each'
     'order-sweep --max-rate 5000'
     'order-sweep --max-rate 2000'
 )
 
 # Without a sweep the shop is looked at for so long, as with one at most.
-longest=20
+longest=15
 
 now_us()
 {
