@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "progress.h"
+
 static enum osw_log_level highest_level = OSW_LOG_WARNING;
 
 void
@@ -46,6 +48,7 @@ osw_log(enum osw_log_level level, const char *format, ...)
     osw_format_line(line, sizeof line, format, arguments);
     va_end(arguments);
 
+    osw_progress_clear();
     /* One call, one write: lines of several processes do not mix. */
     (void)fprintf(stderr, "order-sweep: %s%s\n", level_prefix(level), line);
 }

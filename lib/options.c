@@ -118,10 +118,10 @@ const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS] = {
      .modes = MODE_SWEEP,
      .kind = KIND_INT,
      .field = FIELD(max_rate),
-     .min = 1,
+     .min = 0,
      .max = 1000000,
      .help = "begin so many orders a second at most, evenly,\n"
-             "1 to 1000000 (default: no limit)"},
+             "0 to 1000000 (default 0, no limit)"},
     {.name = "--limit",
      .argument = "N",
      .group = GROUP_LIMITS,
@@ -217,7 +217,7 @@ const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS] = {
      .modes = MODE_ANY,
      .kind = KIND_QUIET,
      .field = FIELD(verbosity),
-     .help = "errors only, no warnings"},
+     .help = "errors only: no warnings, no progress"},
 
     {.name = "--help",
      .letter = '?',

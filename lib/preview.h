@@ -1,6 +1,6 @@
 /*
  * preview: the dry run.  Lists what a run would sweep, what it would keep and
- * why, in a READ ONLY transaction.
+ * why, in a READ ONLY transaction; and counts it for a run that is watched.
  */
 #ifndef OSW_PREVIEW_H
 #define OSW_PREVIEW_H
@@ -30,5 +30,18 @@ bool osw_preview(struct osw_pg *pg,
                  enum osw_report_format format,
                  FILE *out,
                  struct osw_error *error);
+
+/*
+ * How many orders a run would sweep; -1 if the server does not tell within
+ * limit_ms.  False with the error filled only if the connection is of no more
+ * use: lost, or without an answer at the deadline.
+ */
+bool osw_preview_count(struct osw_pg *pg,
+                       const char *sweep,
+                       const char *window,
+                       int64_t limit_ms,
+                       int64_t deadline_ms,
+                       int64_t *orders,
+                       struct osw_error *error);
 
 #endif

@@ -12,7 +12,9 @@
 #include "jobs.h"
 #include "log.h"
 #include "pg.h"
+#include "preview.h"
 #include "probe.h"
+#include "progress.h"
 #include "report.h"
 #include "runlog.h"
 #include "stream.h"
@@ -26,11 +28,17 @@
  * the books are closed. */
 #define BOOKS_MS 500
 
+/* The orders to sweep are counted for the progress line in at most this time,
+ * and at most a tenth of the sweep's. */
+#define COUNT_MS 2000
+
 struct run {
     struct osw_task task;
     struct osw_claim claim;
     struct osw_jobs jobs;
     int64_t orders_left; /* of --max-orders; 0: no limit */
+    bool watched;        /* a person looks on */
+    struct osw_progress progress;
 };
 
 /* What a turn of one sweep came to. */
@@ -77,6 +85,7 @@ report_run(struct run *run,
     if (result->error.message[0] != '\0') {
         report.error = result->error.message;
     }
+    osw_progress_clear();
     osw_report_write(run->task.out, run->task.format, &report);
 }
 
@@ -264,6 +273,41 @@ close_run(struct run *run,
     return TURN_LOST;
 }
 
+/* Before the sweep: its connection has nothing in flight yet.  False if that
+ * is lost. */
+static bool
+begin_progress(struct run *run,
+               const struct osw_probe_sweep *sweep,
+               int64_t soft_ms,
+               struct osw_error *error)
+{
+    const int64_t tenth_ms = osw_clock_left_ms(soft_ms) / 10;
+    struct osw_progress *progress = &run->progress;
+
+    if (!run->watched) {
+        return true;
+    }
+    *progress = (struct osw_progress){.sweep = sweep->name,
+                                      .soft_deadline_ms = soft_ms,
+                                      .max_orders = run->orders_left,
+                                      .due = -1};
+    /* 0 would be no limit. */
+    return tenth_ms == 0 ||
+           osw_preview_count(run->task.pg,
+                             sweep->name,
+                             run->task.window,
+                             tenth_ms < COUNT_MS ? tenth_ms : COUNT_MS,
+                             run->task.hard_ms,
+                             &progress->due,
+                             error);
+}
+
+static void
+watch(void *watcher, int64_t now_ms, int64_t swept, int64_t settled)
+{
+    osw_progress_update(watcher, now_ms, swept, settled);
+}
+
 static void
 count_orders(struct run *run, const struct osw_sweep_result *result)
 {
@@ -293,6 +337,8 @@ sweep_orders(struct run *run,
         /* One that fell silent must not use up the time to close the books. */
         .drain_deadline_ms =
             run->task.drain_ms - (run->jobs.count > 1 ? BOOKS_MS : 0),
+        .watch = run->watched ? watch : NULL,
+        .watcher = &run->progress,
     };
     struct osw_stream stream;
     struct osw_sweep_result result;
@@ -312,6 +358,7 @@ sweep_orders(struct run *run,
         osw_task_fail(&run->task, sweep->name, &error);
         return TURN_LOST;
     }
+    run->progress.began_ms = began_ms;
     osw_sweep(&config, &osw_stream_ops, &stream, &result);
     log_end(run, sweep->name, &result);
     turn = close_run(run, sweep, run_id, &result);
@@ -349,7 +396,8 @@ open_run(struct run *run, const struct osw_probe_sweep *sweep, int64_t soft_ms)
                          run->task.window,
                          run->task.hard_ms,
                          run_id,
-                         &error)) {
+                         &error) &&
+        begin_progress(run, sweep, soft_ms, &error)) {
         osw_jobs_gather(&run->jobs,
                         run->task.options->jobs,
                         &definition.cancel,
@@ -546,7 +594,9 @@ is_any_silent(const struct osw_probe *probe)
 enum osw_exit
 osw_run(const struct osw_options *options, int64_t started_ms, FILE *out)
 {
-    struct run run = {.orders_left = options->max_orders};
+    struct run run = {.orders_left = options->max_orders,
+                      .watched =
+                          options->verbosity >= 0 && osw_progress_is_wanted()};
 
     osw_task_begin(&run.task, options, started_ms, out);
     osw_claim_open(

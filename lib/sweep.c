@@ -708,6 +708,25 @@ wait_for_event(struct sweep *s, struct osw_sweep_event *event)
 }
 
 static void
+tell_watcher(const struct sweep *s)
+{
+    const struct osw_sweep_config *config = s->config;
+    const int64_t *counts = s->result->counts;
+    int64_t settled = 0;
+
+    if (config->watch == NULL) {
+        return;
+    }
+    for (int i = 0; i < OSW_OUTCOME_COUNT; i++) {
+        settled += counts[i];
+    }
+    config->watch(config->watcher,
+                  s->ops->now(s->context),
+                  counts[OSW_OUTCOME_SWEPT],
+                  settled);
+}
+
+static void
 settle_accounts(struct sweep *s)
 {
     /* Failures held when a stop came in between are the orders' own, for all
@@ -767,6 +786,7 @@ osw_sweep(const struct osw_sweep_config *config,
         if (anything_out(&s) || is_paced(&s)) {
             wait_for_event(&s, &event);
             handle(&s, &event);
+            tell_watcher(&s);
         }
     }
     release_held(&s, false);

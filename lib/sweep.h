@@ -42,6 +42,14 @@ struct osw_sweep_config {
     int64_t soft_deadline_ms;  /* queue nothing more */
     int64_t hard_deadline_ms;  /* cancel what is in flight */
     int64_t drain_deadline_ms; /* give up waiting for it */
+
+    /* Told after each event how many orders are swept, and how many settled in
+     * whatever way; NULL: nobody looks on. */
+    void (*watch)(void *watcher,
+                  int64_t now_ms,
+                  int64_t swept,
+                  int64_t settled);
+    void *watcher;
 };
 
 /* Why the loop ended. */

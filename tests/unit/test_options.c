@@ -191,6 +191,7 @@ every_option_sets_its_field(void **state)
     ASSERT_PARSES("--jobs|16", expected.jobs = 16);
     ASSERT_PARSES("-j2", expected.jobs = 2);
     ASSERT_PARSES("--depth|1", expected.depth = 1);
+    ASSERT_PARSES("--max-rate|0", (void)0);
     ASSERT_PARSES("--max-rate|1", expected.max_rate = 1);
     ASSERT_PARSES("--max-rate|1000000", expected.max_rate = 1000000);
     ASSERT_PARSES("--max-orders|0", (void)0);
@@ -462,17 +463,14 @@ static const struct refusal refusals[] = {
      "--depth: \"0\" is out of range; write a whole number from 1 to 64"},
     {"--depth|65",
      "--depth: \"65\" is out of range; write a whole number from 1 to 64"},
-    {"--max-rate|0",
-     "--max-rate: \"0\" is out of range; write a whole number from 1 to "
-     "1000000"},
     {"--max-rate|-1",
-     "--max-rate: \"-1\" is out of range; write a whole number from 1 to "
+     "--max-rate: \"-1\" is out of range; write a whole number from 0 to "
      "1000000"},
     {"--max-rate|x",
-     "--max-rate: \"x\" is not a whole number; write a whole number from 1 to "
+     "--max-rate: \"x\" is not a whole number; write a whole number from 0 to "
      "1000000"},
     {"--max-rate|1000001",
-     "--max-rate: \"1000001\" is out of range; write a whole number from 1 to "
+     "--max-rate: \"1000001\" is out of range; write a whole number from 0 to "
      "1000000"},
     {"--max-orders|-1", "--max-orders: \"-1\" is out of range" ORDERS},
     {"--max-orders|1000000001",
