@@ -1,4 +1,4 @@
--- The table of measure.sh's sweeps, whose lines come on stdin.
+-- The table of sweeps.sh's sweeps, whose lines come on stdin.
 
 \set ON_ERROR_STOP on
 

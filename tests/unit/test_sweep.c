@@ -854,6 +854,45 @@ an_order_paid_after_the_look_is_counted_changed(void **state)
     assert_end(shop, OSW_SWEEP_DONE, false);
 }
 
+/* What a watcher was told. */
+struct watcher {
+    const struct shop *shop;
+    int calls;
+    int64_t swept;
+    int64_t settled;
+};
+
+static void
+watch(void *context, int64_t now_ms, int64_t swept, int64_t settled)
+{
+    struct watcher *watcher = context;
+
+    assert_int_equal(now_ms, watcher->shop->now_ms);
+    assert_int_equal(swept, watcher->shop->swept);
+    assert_int_equal(settled, watcher->shop->settled);
+    watcher->calls++;
+    watcher->swept = swept;
+    watcher->settled = settled;
+}
+
+static void
+a_watcher_is_told_after_each_event(void **state)
+{
+    struct shop *shop = open_shop(100);
+    struct watcher watcher = {.shop = shop};
+
+    (void)state;
+    script(shop, 20, 30, "!P0001");
+    script(shop, 40, 45, "locked");
+    shop->config.watch = watch;
+    shop->config.watcher = &watcher;
+    sweep(shop);
+    assert_counts(shop, "swept 85, locked 5, failed 10");
+    assert_int_equal(watcher.calls, shop->answers);
+    assert_int_equal(watcher.swept, 85);
+    assert_int_equal(watcher.settled, 100);
+}
+
 static void
 orders_that_vanish_between_two_looks_are_passed(void **state)
 {
@@ -2197,6 +2236,7 @@ main(void)
             the_next_batch_is_asked_for_while_orders_are_in_flight),
         cmocka_unit_test(a_batch_is_not_asked_for_while_enough_is_listed),
         cmocka_unit_test(an_order_paid_after_the_look_is_counted_changed),
+        cmocka_unit_test(a_watcher_is_told_after_each_event),
         cmocka_unit_test(orders_that_vanish_between_two_looks_are_passed),
         cmocka_unit_test(every_outcome_is_counted_under_its_name),
         cmocka_unit_test(an_order_of_unknown_outcome_may_be_left),
