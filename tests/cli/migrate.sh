@@ -44,6 +44,25 @@ if sql -f "$script" 2>/dev/null; then
 fi
 unchanged "$before"
 
+# --- Over a released version -------------------------------------------------
+
+# CREATE OR REPLACE changes neither the arguments of a function nor its result:
+# where they were another's, migrate would fail on every installation there is.
+# A function that is to have others needs another name.
+released=$ORDER_SWEEP_SOURCE/tests/cli/functions_0.1.0.tsv
+[ -s "$released" ] || die "no functions in $released"
+sql -f - <<SQL >"$out"
+SET search_path = pg_catalog;
+CREATE TEMP TABLE released (function text, arguments text, result text);
+\copy released from '$released'
+SELECT r.function
+  FROM released r
+  JOIN pg_proc p ON p.oid = to_regprocedure(r.function)
+ WHERE r.arguments <> pg_get_function_arguments(p.oid)
+    OR r.result <> pg_get_function_result(p.oid);
+SQL
+is 'released functions that migrate cannot replace' '' "$(cat "$out")"
+
 # --- Definitions and grants --------------------------------------------------
 
 new_shop migrate_shop 100 10
