@@ -1,0 +1,92 @@
+#!/bin/bash
+# Debian's cron with the entry as it is shipped, two ticks: what is due is swept
+# by the first one after it, and nobody gets mail of it.
+set -euo pipefail
+
+# shellcheck source=tests/support/shop.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
+here=$ORDER_SWEEP_SOURCE/tests/cron
+
+if ! [ -x /usr/sbin/cron ]; then
+    echo 'ticks: cron is not installed' >&2
+    exit 77
+fi
+as_root=
+if [ "$(id -u)" != 0 ]; then
+    as_root=sudo
+fi
+if ! $as_root unshare --mount --pid --fork true; then
+    echo 'ticks: no namespaces to be had here' >&2
+    exit 77
+fi
+
+# Its folder can be read by all, and goes with it.
+own_server
+folder=$cluster_dir/cron
+prefix=$folder/prefix
+mkdir -p "$folder/cron.d" "$prefix/bin"
+
+# --- The shop, the program, the entry ----------------------------------------
+
+new_shop ticks 100 10
+run 0
+invariants
+sql -d postgres -c "ALTER DATABASE $PGDATABASE RENAME TO shop" \
+    -c 'CREATE ROLE "order-sweep" LOGIN'
+export PGDATABASE=shop
+sql -o /dev/null -c "SELECT order_sweep.grant_to('order-sweep')"
+
+cp "${ORDER_SWEEP_TOOL_BIN:-$ORDER_SWEEP_BIN}" "$prefix/bin/order-sweep"
+"$CMAKE" -S "$ORDER_SWEEP_SOURCE" -B "$folder/build" -G Ninja \
+    -D ORDER_SWEEP_TESTS=OFF -D CMAKE_INSTALL_PREFIX="$prefix" >"$out"
+cp "$folder/build/cron.d/order-sweep" "$folder/cron.d/order-sweep"
+# That mail would be seen: a job that has something to say each minute.
+cat >"$folder/cron.d/talker" <<'ENTRY'
+MAILTO=root
+* * * * * root echo a minute is over
+ENTRY
+$as_root chown -R root: "$folder/cron.d"
+
+# --- Two ticks ---------------------------------------------------------------
+
+stop_cron()
+{
+    $as_root kill -KILL "$cron" 2>/dev/null || :
+    wait "$cron" || :
+}
+
+# So many runs that swept have ended; a tick may be a minute off.
+swept_by()
+{
+    local seconds=120
+    until [ "$(sql -c 'SELECT count(*) FROM order_sweep.run
+                        WHERE swept > 0 AND ended_at IS NOT NULL')" = "$1" ]; do
+        seconds=$((seconds - 1))
+        [ "$seconds" != 0 ] || die 'no tick of cron has swept'
+        sleep 1
+    done
+}
+
+before=$(sql -c 'SELECT count(*) FROM order_sweep.run WHERE swept > 0')
+place 30 '1 hour'
+$as_root "$here/private-cron" "$folder" "$PGHOST" &
+cron=$!
+trap 'stop_cron; cluster_stop' EXIT
+swept_by $((before + 1))
+value 0 'SELECT count(*) FROM order_sweep.cancel_unpaid_due(NULL)'
+
+# Others fall due: the next tick has them, a minute later.
+place 20 '1 hour'
+swept_by $((before + 2))
+stop_cron
+value '30,20' "SELECT string_agg(swept::text, ',' ORDER BY id)
+    FROM (SELECT * FROM order_sweep.run ORDER BY id DESC LIMIT 2) r"
+value 2 "SELECT count(DISTINCT date_trunc('minute', started_at))
+    FROM (SELECT * FROM order_sweep.run ORDER BY id DESC LIMIT 2) r"
+invariants
+
+# --- The mail ----------------------------------------------------------------
+
+grep -q '^a minute is over$' "$folder/mail" || die 'no mail comes through'
+is 'mail from others than the talker' '' \
+    "$(grep '^Subject:' "$folder/mail" | grep -v 'echo a minute is over$' || :)"
