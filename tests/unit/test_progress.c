@@ -198,14 +198,14 @@ static void
 the_time_limit_is_told_where_the_rest_is_unknown(void **state)
 {
     const struct osw_progress uncounted = sweep_of(UNKNOWN, 0);
-    const struct osw_progress counted = sweep_of(200, 0);
+    const struct osw_progress counted = sweep_of(4000, 0);
 
     (void)state;
     assert_line(
         &uncounted, 2000, 200, 200, "200 swept, 100/s, time limit in 58 s");
     /* more became due than were counted */
     assert_line(
-        &counted, 2000, 201, 201, "201 swept, 100/s, time limit in 58 s");
+        &counted, 2000, 4001, 4001, "4001 swept, 2000/s, time limit in 58 s");
     /* nothing is settled yet */
     assert_line(&counted, 2000, 0, 0, "0 swept, 0/s, time limit in 58 s");
 }
