@@ -152,20 +152,27 @@ CREATE OR REPLACE FUNCTION order_sweep.by_index(s order_sweep.sweep)
 RETURNS text LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    -- A table that was never analysed would be sorted whole for each batch.
-    -- Any other may be sorted: a rule's own ORDER BY ... LIMIT 1 needs it.
-    SELECT format(
-        E'    PERFORM set_config(''enable_sort'', ''off'', true),\n'
-        '            set_config(''enable_bitmapscan'', ''off'', true)\n'
-        '      FROM (SELECT to_regclass(%1$L) AS relid UNION ALL\n'
+    -- The planner takes a rule for one that keeps nearly all, so that it would
+    -- rather sort all due rows for each batch than walk the index.  But a
+    -- sub-select may need a way of its own, ORDER BY ... LIMIT 1 a sort, OR a
+    -- bitmap: then they are off only where the orders were never analysed.
+    SELECT E'    PERFORM set_config(''enable_sort'', ''off'', true),\n'
+           '            set_config(''enable_bitmapscan'', ''off'', true)'
+        || CASE WHEN concat_ws(' ', s.unpaid, s.since, s.deadline,
+                               (SELECT string_agg(r.value, ' ')
+                                  FROM json_each_text(s.unless) r))
+                     ~* '\mselect\M.*\mor(der\s+by)?\M'
+           THEN format(
+        E'\n      FROM (SELECT to_regclass(%1$L) AS relid UNION ALL\n'
         '            SELECT p.relid FROM pg_partition_tree(to_regclass(%1$L)) p) t\n'
         '    HAVING max((SELECT c.reltuples FROM pg_class c\n'
-        '                 WHERE c.oid = t.relid AND c.relkind = ''r'')) < 0;\n',
-        s.orders)
+        '                 WHERE c.oid = t.relid AND c.relkind = ''r'')) < 0',
+        s.orders) ELSE '' END
+        || E';\n'
 $$;
 COMMENT ON FUNCTION order_sweep.by_index IS
-    'SQL that keeps the functions that walk the index from sorting orders that '
-    'were never analysed: neither the table nor any partition';
+    'SQL that keeps the functions that walk the index from sorting all due rows '
+    'instead';
 
 CREATE OR REPLACE FUNCTION order_sweep.until(
     s order_sweep.sweep, parameter text, shorter boolean)

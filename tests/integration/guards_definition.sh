@@ -19,7 +19,9 @@ without varieties moment '[[:space:]]*$' '\s*$'
 without varieties moment '[Uu][Tt][Cc]' '[A-Za-z/]+'
 without varieties moment "SET \"TimeZone\" TO 'UTC'"
 
-# The ways of the planner: off for orders that were never analysed, and only there.
+# The ways of the planner: off, but for a rule that needs them, on orders that
+# were analysed.
+without define by_index '~*' '!~*'
 without define by_index '< 0' '< -1'
 without define by_index '< 0' 'IS NOT NULL'
 without define index_pins '\n SET enable_sort = on'
