@@ -153,22 +153,23 @@ RETURNS text LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     -- The planner takes a rule for one that keeps nearly all, so that it would
-    -- rather sort all due rows for each batch than walk the index.  But a
-    -- sub-select may need a way of its own, ORDER BY ... LIMIT 1 a sort, OR a
-    -- bitmap: then they are off only where the orders were never analysed.
-    SELECT E'    PERFORM set_config(''enable_sort'', ''off'', true),\n'
-           '            set_config(''enable_bitmapscan'', ''off'', true)'
-        || CASE WHEN concat_ws(' ', s.unpaid, s.since, s.deadline,
-                               (SELECT string_agg(r.value, ' ')
-                                  FROM json_each_text(s.unless) r))
-                     ~* '\mselect\M.*\mor(der\s+by)?\M'
-           THEN format(
+    -- rather fetch and sort all due rows for each batch than walk the index.
+    -- But a sub-select may need the same way, ORDER BY ... LIMIT 1 a sort, OR a
+    -- bitmap: then that one is off only where the orders were never analysed.
+    SELECT string_agg(format(E'    PERFORM set_config(%L, ''off'', true)%s;\n',
+               way, CASE WHEN text ~* need THEN never_analysed ELSE '' END), '')
+      FROM (SELECT concat_ws(' ', s.unpaid, s.since, s.deadline,
+                   (SELECT string_agg(r.value, ' ')
+                      FROM json_each_text(s.unless) r)),
+                   format(
         E'\n      FROM (SELECT to_regclass(%1$L) AS relid UNION ALL\n'
         '            SELECT p.relid FROM pg_partition_tree(to_regclass(%1$L)) p) t\n'
         '    HAVING max((SELECT c.reltuples FROM pg_class c\n'
         '                 WHERE c.oid = t.relid AND c.relkind = ''r'')) < 0',
-        s.orders) ELSE '' END
-        || E';\n'
+        s.orders)) AS d(text, never_analysed),
+           (VALUES ('enable_sort', '\m(select)\M.*\m(order)\s+by\M'),
+                   ('enable_bitmapscan', '\m(select)\M.*\m(or)\M'))
+               AS w(way, need)
 $$;
 COMMENT ON FUNCTION order_sweep.by_index IS
     'SQL that keeps the functions that walk the index from sorting all due rows '
