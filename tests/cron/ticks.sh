@@ -15,7 +15,7 @@ as_root=
 if [ "$(id -u)" != 0 ]; then
     as_root=sudo
 fi
-if ! $as_root unshare --mount --pid --fork true; then
+if ! $as_root unshare --mount --propagation unchanged --pid --fork true; then
     echo 'ticks: no namespaces to be had here' >&2
     exit 77
 fi
@@ -49,12 +49,6 @@ $as_root chown -R root: "$folder/cron.d"
 
 # --- Two ticks ---------------------------------------------------------------
 
-stop_cron()
-{
-    $as_root kill -KILL "$cron" 2>/dev/null || :
-    wait "$cron" || :
-}
-
 # So many runs that swept have ended; a tick may be a minute off.
 swept_by()
 {
@@ -69,8 +63,16 @@ swept_by()
 
 before=$(sql -c 'SELECT count(*) FROM order_sweep.run WHERE swept > 0')
 place 30 '1 hour'
-$as_root "$here/private-cron" "$folder" "$PGHOST" &
+# It ends with the pipe that it reads from, however this test ends.
+mkfifo "$folder/until"
+$as_root "$here/private-cron" "$folder" "$PGHOST" <"$folder/until" &
 cron=$!
+exec 7>"$folder/until"
+stop_cron()
+{
+    exec 7>&-
+    wait "$cron"
+}
 trap 'stop_cron; cluster_stop' EXIT
 swept_by $((before + 1))
 value 0 'SELECT count(*) FROM order_sweep.cancel_unpaid_due(NULL)'
@@ -78,6 +80,7 @@ value 0 'SELECT count(*) FROM order_sweep.cancel_unpaid_due(NULL)'
 # Others fall due: the next tick has them, a minute later.
 place 20 '1 hour'
 swept_by $((before + 2))
+trap cluster_stop EXIT
 stop_cron
 value '30,20' "SELECT string_agg(swept::text, ',' ORDER BY id)
     FROM (SELECT * FROM order_sweep.run ORDER BY id DESC LIMIT 2) r"
