@@ -286,21 +286,33 @@ tell_busy(struct linger *linger, struct seat *seat)
     }
 }
 
+/* One sweep's backlog must not keep the others waiting. */
+static int64_t
+end_of_sweeping(const struct linger *linger)
+{
+    const struct osw_task *task = &linger->worker->task;
+
+    return linger->held > 1
+               ? osw_clock_until_ms(task->options->look_every_ms, task->soft_ms)
+               : task->soft_ms;
+}
+
 /* Sweep under the lock.  False if nothing more can be done. */
 static bool
 sweep_seat(struct linger *linger, struct seat *seat)
 {
     struct osw_worker *worker = linger->worker;
-    const int64_t before =
-        seat->turn.open ? seat->turn.result.lateness.count : 0;
-    enum osw_turn_end end =
-        osw_turn_work(worker, &seat->turn, worker->task.soft_ms);
+    struct osw_turn *turn = &seat->turn;
+    const int64_t before = turn->open ? turn->result.lateness.count : 0;
+    const enum osw_turn_end end =
+        osw_turn_work(worker, turn, end_of_sweeping(linger));
 
-    plan_again(linger, seat, seat->turn.result.lateness.count > before);
-    /* It failed, or its definition could not be read. */
-    seat->over =
-        !seat->turn.open || (seat->turn.result.stop != OSW_SWEEP_DONE &&
-                             osw_turn_may_begin(worker));
+    if (!turn->open || turn->result.stop != OSW_SWEEP_DONE) {
+        /* Its time was over, or it failed, or could not be read at all. */
+        seat->due = turn->open && turn->result.stop == OSW_SWEEP_TIME_LIMIT;
+        seat->over = !seat->due;
+    }
+    plan_again(linger, seat, turn->result.lateness.count > before);
     return end != OSW_TURN_LOST;
 }
 

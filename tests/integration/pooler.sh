@@ -49,6 +49,16 @@ all_swept()
     invariants
 }
 
+# slots HELD WAITING: so many slots are held here, and so many waited for.
+slots()
+{
+    wait_until "(SELECT (count(*) FILTER (WHERE l.granted),
+                         count(*) FILTER (WHERE NOT l.granted)) = ($1, $2)
+        FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+        WHERE d.datname = current_database() AND l.locktype = 'advisory'
+          AND l.classid > 1869838192 AND l.classid <= 1869838192 + 16)"
+}
+
 is_busy()
 {
     case $(cat "$out") in
@@ -158,6 +168,35 @@ SQL
     pooled run 0
     untouched 3
     invariants
+
+    # --- Lingering, and slots ---------------------------------------------------
+
+    swept=$(sql -c 'SELECT count(*) FROM order_sweep.journal')
+    place 3 '29 minutes 58 seconds'
+    pooled start --linger --time-limit 1m --look-every 1h
+    holder=$pid
+    slots 1 0
+    # Asleep, and the session that has the slot keeps no vacuum from its work.
+    value '1 t' "SELECT concat_ws(' ', count(*),
+            bool_and(a.state = 'idle in transaction'
+                     AND a.backend_xmin IS NULL AND a.backend_xid IS NULL))
+        FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+        WHERE l.locktype = 'advisory' AND l.classid = 1869838192 + 1
+          AND a.datname = current_database()"
+    pooled start --linger --time-limit 1m --look-every 1h
+    slots 1 1
+    wait_until "(SELECT count(*) FROM order_sweep.journal) = $swept + 3"
+    place 1 '1 hour'
+    kill -KILL "$holder"
+    finish 137 "$holder"
+    wait_until "(SELECT count(*) FROM order_sweep.journal) = $swept + 4"
+    kill -TERM "$pid"
+    finish 75
+    place 40 '1 hour'
+    pooled run 0 --slots 2
+    silent
+    untouched 3
+    all_swept "$((swept + 44))"
     pooler_stop
 done
 
