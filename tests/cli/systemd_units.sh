@@ -99,8 +99,8 @@ has "$service" 'Type=oneshot'
 has "$service" 'User=order-sweep'
 has "$service" 'Environment=PGDATABASE=shop'
 has "$service" "ExecStart=$prefix/bin/order-sweep --linger"
-if grep -E '^(PrivateTmp|PrivateNetwork|IPAddressDeny|TemporaryFileSystem|Inacce[a-z]*)=' \
-    "$service"; then
+hiding='PrivateTmp|PrivateNetwork|IPAddressDeny|TemporaryFileSystem|Inaccess.*'
+if grep -E "^($hiding)=" "$service"; then
     fail 'that hides a server'
 fi
 has "$service" 'RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6'
