@@ -18,8 +18,16 @@ if [ -z "$libfaketime" ]; then
 fi
 
 # Each way has a database of its own, so that one cut is for all of them.
-ways='lock no_lock'
-declare -A arguments=([lock]='' [no_lock]='--no-lock')
+alone='lock linger'
+together='no_lock slots linger_slots'
+ways="$alone $together"
+declare -A arguments=(
+    [lock]=''
+    [linger]='--linger'
+    [no_lock]='--no-lock'
+    [slots]='--slots 4'
+    [linger_slots]='--linger --slots 4'
+)
 # A session may be idle for this long and ten seconds: so it is the keepalives
 # that end the one that was cut off. A quarter of it is what an order may take.
 limit='--time-limit 2m'
@@ -70,7 +78,7 @@ in_way()
     options=($limit ${arguments[$way]:-})
 }
 
-# all_swept [MORE]: once, and by these hosts and no others.
+# all_swept HOSTS: once, and by these, or more.
 all_swept()
 {
     value "$due $due 0 0" "SELECT concat_ws(' ',
@@ -78,7 +86,7 @@ all_swept()
         (SELECT count(DISTINCT order_key) FROM order_sweep.journal),
         (SELECT count(*) FROM order_sweep.cancel_unpaid_due(NULL)),
         (SELECT count(*) FROM order_sweep.failure))"
-    value "$1" "SELECT string_agg(DISTINCT r.host, ' ' ORDER BY r.host)
+    value t "SELECT array_agg(r.host) @> string_to_array('$1', ' ')
         FROM order_sweep.journal j JOIN order_sweep.run r ON r.id = j.run_id"
     invariants
 }
@@ -93,14 +101,23 @@ for FAKETIME in -1d +1d; do
         die "the clock of $wrong is off by $off s"
     fi
 done
+before=$due
 for FAKETIME in -1d +1d; do
     on $wrong run 0
     silent
     all_swept $wrong
-    place 30 '31 minutes'
+    # Asleep for a minute, unless it knows how long it is to the deadline.
+    place 30 '29 minutes 56 seconds'
+    due=$((due + 30))
+    on $wrong start --linger --look-every 1m
+    wait_until "(SELECT count(*) = $due FROM order_sweep.journal)"
+    kill -TERM "$pid"
+    finish 75
+    all_swept $wrong
+    place 30 '1 hour'
     due=$((due + 30))
 done
-due=$((due - 60))
+due=$before
 
 # --- All of them together ----------------------------------------------------
 
@@ -128,39 +145,51 @@ session_gone()
 }
 
 # Each comes to an order of its own, one host after the other: a batch that is
-# being read hides its orders from others.  With the lock there is one at work.
+# being read hides its orders from others.  In the other ways one is at work.
 for way in $ways; do
     in_way "$way"
     for host in $hosts; do
         close_gate "$host"
     done
+    # Their deadline falls into the time when nobody knows of the loss yet.
+    place 40 '29 minutes 45 seconds'
     begin $cut --format json
 done
+due=$((due + 40))
 at_gates=1
 for host in $well $killed $wrong; do
-    for way in $ways; do
+    for way in $together; do
         in_way "$way"
-        if [ "$way" = lock ]; then
-            wait_at_gate
-        else
-            wait_at_gates $at_gates
-            begin "$host"
-        fi
+        wait_at_gates $at_gates
+        begin "$host"
     done
     at_gates=$((at_gates + 1))
 done
-for way in ${ways#lock}; do
+for way in $alone; do
     in_way "$way"
-    wait_at_gates $at_gates
+    wait_at_gate
+done
+for host in $well $killed $wrong; do
+    in_way linger
+    begin "$host"
+done
+wait_until "(SELECT count(DISTINCT client_addr) = 4 FROM pg_stat_activity
+    WHERE datname = current_database())"
+for way in $together; do
+    in_way "$way"
+    wait_at_gates 4
 done
 
 cut_off $cut
 since=$SECONDS
-for way in ${ways#lock}; do
+for way in linger $together; do
     in_way "$way"
     kill -KILL "${pids[$way.$killed]}"
     ended 137 $killed
     open_gates
+done
+for way in no_lock slots; do
+    in_way "$way"
     for host in $well $wrong; do
         ended 0 "$host"
         silent
@@ -194,10 +223,22 @@ kill -KILL "$pid"
 ended 137 $killed
 open_gates
 wait_sessions_gone
-for way in $ways; do
+for way in lock no_lock slots; do
     in_way "$way"
     on $wrong run 0 "${options[@]}"
     silent
+done
+# Those that linger do it by themselves.
+for way in linger linger_slots; do
+    in_way "$way"
+    wait_until "(SELECT count(*) = $due FROM order_sweep.journal)"
+    for host in $well $wrong; do
+        kill -TERM "${pids[$way.$host]}"
+        ended 75 "$host"
+    done
+done
+for way in $ways; do
+    in_way "$way"
     # The lost host knows what it does not know.
     ended 69 $cut
     grep -q 'outcome of [0-9]* orders is unknown' "$err" ||
@@ -205,16 +246,17 @@ for way in $ways; do
     truthful
     is 'unknown orders are reported' t \
         "$([ "$(reported unknown)" -gt 0 ] && echo t)"
-    if [ "$way" = lock ]; then
-        all_swept "$cut $killed $wrong"
-    else
-        all_swept "$hosts"
-    fi
+    case $way in
+    lock) all_swept "$cut $killed $wrong" ;;
+    linger) all_swept $cut ;;
+    *) all_swept "$hosts" ;;
+    esac
 done
 
 # --- The lost host is back ---------------------------------------------------
 
 reconnect $cut
+in_way slots
 place 20 '1 hour'
 due=$((due + 20))
 on $cut run 0 "${options[@]}"
