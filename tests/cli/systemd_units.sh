@@ -99,6 +99,14 @@ has "$service" 'Type=oneshot'
 has "$service" 'User=order-sweep'
 has "$service" 'Environment=PGDATABASE=shop'
 has "$service" "ExecStart=$prefix/bin/order-sweep --linger"
+# Its arguments are those of the program: what it misses is the server.
+words=$(sed -n 's/^ExecStart=//p' "$service")
+status=0
+# shellcheck disable=SC2086  # words
+PGHOST=$scratch $words >"$scratch/said" 2>&1 </dev/null || status=$?
+if [ "$status" != 69 ]; then
+    fail "the command without a server: status $status, $(cat "$scratch/said")"
+fi
 hiding='PrivateTmp|PrivateNetwork|IPAddressDeny|TemporaryFileSystem|Inaccess.*'
 if grep -E "^($hiding)=" "$service"; then
     fail 'that hides a server'
