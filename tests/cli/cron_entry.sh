@@ -58,6 +58,10 @@ check_lines()
         "$scratch/jobs"; then
         fail "the job is not five times, the user order-sweep, a command"
     fi
+    if [ "$(grep '^#[*]' "$entry")" != "#$(cat "$scratch/jobs") --linger" ]
+    then
+        fail "the line for lingering runs is not the job with --linger"
+    fi
 }
 
 # Run the command as cron does, by the SHELL, with the settings and no more;

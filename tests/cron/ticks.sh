@@ -1,6 +1,7 @@
 #!/bin/bash
 # Debian's cron with the entry as it is shipped, two ticks: what is due is swept
-# by the first one after it, and nobody gets mail of it.
+# by the first one after it, and nobody gets mail of it. With the line for runs
+# that linger, in another database, it is swept between the ticks.
 set -euo pipefail
 
 # shellcheck source=tests/support/shop.sh
@@ -35,11 +36,18 @@ sql -d postgres -c "ALTER DATABASE $PGDATABASE RENAME TO shop" \
     -c 'CREATE ROLE "order-sweep" LOGIN'
 export PGDATABASE=shop
 sql -o /dev/null -c "SELECT order_sweep.grant_to('order-sweep')"
+wait_sessions_gone
+sql -d postgres -c 'CREATE DATABASE lingering TEMPLATE shop'
 
 cp "${ORDER_SWEEP_TOOL_BIN:-$ORDER_SWEEP_BIN}" "$prefix/bin/order-sweep"
 "$CMAKE" -S "$ORDER_SWEEP_SOURCE" -B "$folder/build" -G Ninja \
     -D ORDER_SWEEP_TESTS=OFF -D CMAKE_INSTALL_PREFIX="$prefix" >"$out"
 cp "$folder/build/cron.d/order-sweep" "$folder/cron.d/order-sweep"
+# The other line instead of the first, and the other database.
+sed -e '/^\*/d' -e 's/^#\*/*/' -e 's/^PGDATABASE=.*/PGDATABASE=lingering/' \
+    "$folder/cron.d/order-sweep" >"$folder/cron.d/lingering"
+is 'jobs that linger' 1 \
+    "$(grep -c '^\*.* --linger$' "$folder/cron.d/lingering")"
 # That mail would be seen: a job that has something to say each minute.
 cat >"$folder/cron.d/talker" <<'ENTRY'
 MAILTO=root
@@ -77,8 +85,11 @@ trap 'stop_cron; cluster_stop' EXIT
 swept_by $((before + 1))
 value 0 'SELECT count(*) FROM order_sweep.cancel_unpaid_due(NULL)'
 
-# Others fall due: the next tick has them, a minute later.
+# Others fall due: the next tick has them, a minute later; a run that lingers
+# has them when their time is over, half-way to that tick.
 place 20 '1 hour'
+last=$(sql -c 'SELECT max(id) FROM shop.orders' -d lingering)
+PGDATABASE=lingering place 20 '29 minutes 35 seconds'
 swept_by $((before + 2))
 trap cluster_stop EXIT
 stop_cron
@@ -86,6 +97,13 @@ value '30,20' "SELECT string_agg(swept::text, ',' ORDER BY id)
     FROM (SELECT * FROM order_sweep.run ORDER BY id DESC LIMIT 2) r"
 value 2 "SELECT count(DISTINCT date_trunc('minute', started_at))
     FROM (SELECT * FROM order_sweep.run ORDER BY id DESC LIMIT 2) r"
+invariants
+PGDATABASE=lingering
+value '20 t' "SELECT concat_ws(' ', count(*), max(j.swept_at
+        - to_timestamp(o.created)) < interval '30 minutes 15 seconds')
+    FROM order_sweep.journal j JOIN shop.orders o
+      ON j.order_key = jsonb_build_array(o.id)
+   WHERE o.id > $last"
 invariants
 
 # --- The mail ----------------------------------------------------------------
