@@ -12,7 +12,7 @@
 #define PREPARED "order_sweep_checked"
 
 /* No sweep has this id: the lock that the probe tries. */
-#define PROBE_LOCK (-1)
+static const struct osw_lock_key probe_key = {-1, 0, false};
 
 struct finding {
     const char *level;
@@ -477,7 +477,7 @@ osw_check(struct osw_pg *pg,
 /* The second one to try; false if the pooler has no session for it. */
 static bool
 try_second(struct check *check,
-           const struct osw_lock *lock,
+           struct osw_lock *lock,
            bool *taken,
            bool *answered,
            struct osw_error *error)
@@ -487,7 +487,7 @@ try_second(struct check *check,
     if (lock->in_transaction) {
         until = osw_clock_now_ms() + OSW_LOCK_PATIENCE_MS;
     }
-    *answered = osw_lock_try(lock, PROBE_LOCK, until, taken, error);
+    *answered = osw_lock_try(lock, &probe_key, until, taken, error);
     return *answered || (lock->in_transaction && osw_pg_owes(lock->pg));
 }
 
@@ -500,21 +500,21 @@ probe_lock(struct check *check,
 {
     struct finding finding = {
         "ok", NULL, "lock", "two connections exclude each other", NULL, NULL};
-    const struct osw_lock first = {check->pg, pooled};
-    const struct osw_lock second = {other, pooled};
+    struct osw_lock first = {check->pg, pooled, 0};
+    struct osw_lock second = {other, pooled, 0};
     bool first_taken = false;
     bool second_taken = false;
     bool answered = false;
 
     if (!osw_lock_try(
-            &first, PROBE_LOCK, check->deadline_ms, &first_taken, error) ||
+            &first, &probe_key, check->deadline_ms, &first_taken, error) ||
         !try_second(check, &second, &second_taken, &answered, error)) {
         return false;
     }
     if ((first_taken &&
-         !osw_lock_release(&first, PROBE_LOCK, check->deadline_ms, error)) ||
+         !osw_lock_release(&first, &probe_key, check->deadline_ms, error)) ||
         (second_taken &&
-         !osw_lock_release(&second, PROBE_LOCK, check->deadline_ms, error))) {
+         !osw_lock_release(&second, &probe_key, check->deadline_ms, error))) {
         return false;
     }
     if (!answered) {

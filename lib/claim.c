@@ -5,7 +5,6 @@
 #include "clock.h"
 #include "fault.h"
 #include "interrupt.h"
-#include "lock.h"
 #include "log.h"
 
 void
@@ -26,18 +25,6 @@ patience_until(int64_t deadline_ms)
     return osw_clock_until_ms(OSW_LOCK_PATIENCE_MS, deadline_ms);
 }
 
-static struct osw_lock
-lock_of(const struct osw_claim *claim)
-{
-    struct osw_lock lock = {claim->working->pg, false};
-
-    if (claim->working->pooled) {
-        lock.pg = claim->side;
-        lock.in_transaction = true;
-    }
-    return lock;
-}
-
 static enum osw_claim_result
 go_without(struct osw_claim *claim, const char *sweep, const char *why)
 {
@@ -54,45 +41,50 @@ go_without(struct osw_claim *claim, const char *sweep, const char *why)
     return OSW_CLAIM_WITHOUT;
 }
 
+/* The connection that takes the locks. */
 static bool
-open_side(struct osw_claim *claim, int64_t deadline_ms, struct osw_error *error)
+open_lock(struct osw_claim *claim, int64_t deadline_ms, struct osw_error *error)
 {
-    if (claim->side != NULL) {
+    if (claim->lock.pg != NULL) {
         return true;
     }
-    if (!osw_pg_connect(&claim->side, claim->target, deadline_ms, error)) {
-        return false;
+    if (claim->working->pooled) {
+        if (!osw_pg_connect(&claim->side, claim->target, deadline_ms, error)) {
+            return false;
+        }
+        osw_session_begin(&claim->side_session, claim->side, claim->limits);
+        claim->lock.pg = claim->side;
+        claim->lock.in_transaction = true;
+    } else {
+        claim->lock.pg = claim->working->pg;
     }
-    osw_session_begin(&claim->side_session, claim->side, claim->limits);
     return true;
 }
 
+/* A lock could not be asked for: behind a pooler that is no failure. */
 static enum osw_claim_result
-take_aside(struct osw_claim *claim,
+fail(struct osw_claim *claim, const char *sweep, struct osw_error *error)
+{
+    if (claim->working->pooled) {
+        return go_without(claim, sweep, error->message);
+    }
+    osw_fault_classify(error);
+    return OSW_CLAIM_FAILED;
+}
+
+/* With the first lock of a transaction: is there a session left to work in? */
+static enum osw_claim_result
+leave_room(struct osw_claim *claim,
            const char *sweep,
-           int sweep_id,
            int64_t deadline_ms,
            struct osw_error *error)
 {
-    struct osw_lock lock;
-    bool taken = false;
     bool answered = false;
 
-    if (claim->without) {
-        return OSW_CLAIM_WITHOUT;
+    if (!claim->lock.in_transaction || claim->lock.held != 1) {
+        return OSW_CLAIM_HELD;
     }
-    if (!open_side(claim, deadline_ms, error)) {
-        return go_without(claim, sweep, error->message);
-    }
-    lock = lock_of(claim);
-    if (!osw_lock_try(
-            &lock, sweep_id, patience_until(deadline_ms), &taken, error)) {
-        return go_without(claim, sweep, error->message);
-    }
-    if (!taken) {
-        return OSW_CLAIM_BUSY;
-    }
-    if (!osw_lock_leave_room(&lock,
+    if (!osw_lock_leave_room(&claim->lock,
                              claim->working->pg,
                              patience_until(deadline_ms),
                              deadline_ms,
@@ -108,33 +100,69 @@ take_aside(struct osw_claim *claim,
 enum osw_claim_result
 osw_claim_take(struct osw_claim *claim,
                const char *sweep,
-               int sweep_id,
+               const struct osw_lock_key *key,
                int64_t deadline_ms,
                struct osw_error *error)
 {
-    struct osw_lock lock;
+    const int64_t until_ms =
+        claim->working->pooled ? patience_until(deadline_ms) : deadline_ms;
     bool taken = false;
 
-    if (claim->working->pooled) {
-        return take_aside(claim, sweep, sweep_id, deadline_ms, error);
+    if (claim->without) {
+        return OSW_CLAIM_WITHOUT;
     }
-    lock = lock_of(claim);
-    if (!osw_lock_try(&lock, sweep_id, deadline_ms, &taken, error)) {
-        osw_fault_classify(error);
-        return OSW_CLAIM_FAILED;
+    if (!open_lock(claim, deadline_ms, error) ||
+        !osw_lock_try(&claim->lock, key, until_ms, &taken, error)) {
+        return fail(claim, sweep, error);
     }
-    return taken ? OSW_CLAIM_HELD : OSW_CLAIM_BUSY;
+    return taken ? leave_room(claim, sweep, deadline_ms, error)
+                 : OSW_CLAIM_BUSY;
+}
+
+enum osw_claim_result
+osw_claim_take_slot(struct osw_claim *claim,
+                    const char *sweep,
+                    int sweep_id,
+                    int slots,
+                    int64_t patience_ms,
+                    int64_t deadline_ms,
+                    int *slot,
+                    struct osw_error *error)
+{
+    const int64_t until_ms =
+        claim->working->pooled
+            ? osw_clock_until_ms(patience_ms + OSW_LOCK_PATIENCE_MS,
+                                 deadline_ms)
+            : deadline_ms;
+
+    *slot = 1;
+    if (claim->without) {
+        return OSW_CLAIM_WITHOUT;
+    }
+    if (!open_lock(claim, deadline_ms, error) ||
+        !osw_lock_take_slot(&claim->lock,
+                            sweep_id,
+                            slots,
+                            patience_ms,
+                            until_ms,
+                            slot,
+                            error)) {
+        *slot = 1;
+        return fail(claim, sweep, error);
+    }
+    if (*slot > 0) {
+        return leave_room(claim, sweep, deadline_ms, error);
+    }
+    return osw_interrupt_count() > 0 ? OSW_CLAIM_STOPPED : OSW_CLAIM_BUSY;
 }
 
 bool
 osw_claim_release(struct osw_claim *claim,
-                  int sweep_id,
+                  const struct osw_lock_key *key,
                   int64_t deadline_ms,
                   struct osw_error *error)
 {
-    struct osw_lock lock = lock_of(claim);
-
-    return osw_lock_release(&lock, sweep_id, deadline_ms, error);
+    return osw_lock_release(&claim->lock, key, deadline_ms, error);
 }
 
 void
@@ -142,4 +170,5 @@ osw_claim_close(struct osw_claim *claim)
 {
     osw_pg_close(claim->side);
     claim->side = NULL;
+    memset(&claim->lock, 0, sizeof(claim->lock));
 }

@@ -1,10 +1,10 @@
 /*
- * claim: a sweep for this run alone.
+ * claim: the locks of a run.
  *
- * Straight on a server the working connection takes the lock.  Behind a
- * connection pooler a connection of its own takes it, in an open transaction;
- * where the pooler has no session left for that, the run goes on without: the
- * lock saves work, nothing depends on it.
+ * Straight on a server the working connection takes them.  Behind a connection
+ * pooler a connection of its own takes them, in an open transaction; where the
+ * pooler has no session left for that, the run goes on without: the locks save
+ * work, nothing depends on them.
  */
 #ifndef OSW_CLAIM_H
 #define OSW_CLAIM_H
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "connect.h"
+#include "lock.h"
 #include "pg.h"
 #include "session.h"
 
@@ -20,7 +21,8 @@ struct osw_claim {
     struct osw_session *working; /* settled */
     const struct osw_connect_target *target;
     const struct osw_session_limits *limits;
-    struct osw_pg *side; /* NULL: none needed yet */
+    struct osw_lock lock; /* whose connection, NULL: none needed yet */
+    struct osw_pg *side;  /* of its own, or NULL */
     struct osw_session side_session;
     bool without; /* it was told that there is no lock here */
 };
@@ -28,8 +30,8 @@ struct osw_claim {
 enum osw_claim_result {
     OSW_CLAIM_HELD,    /* to be released */
     OSW_CLAIM_WITHOUT, /* none can be had; a warning was logged, once */
-    OSW_CLAIM_BUSY,    /* another run has it */
-    OSW_CLAIM_STOPPED, /* none could be had, and a signal has come */
+    OSW_CLAIM_BUSY,    /* others have it */
+    OSW_CLAIM_STOPPED, /* none could be had, for a signal has come */
     OSW_CLAIM_FAILED,  /* the error says why */
 };
 
@@ -41,13 +43,29 @@ void osw_claim_open(struct osw_claim *claim,
 
 enum osw_claim_result osw_claim_take(struct osw_claim *claim,
                                      const char *sweep,
-                                     int sweep_id,
+                                     const struct osw_lock_key *key,
                                      int64_t deadline_ms,
                                      struct osw_error *error);
 
-/* Give back what was held.  False also if it was not held any more. */
+/*
+ * Take any of so many slots of a sweep, or wait for one: patience_ms, 0 for not
+ * at all.  *slot is which; without locks it is 1.
+ */
+enum osw_claim_result osw_claim_take_slot(struct osw_claim *claim,
+                                          const char *sweep,
+                                          int sweep_id,
+                                          int slots,
+                                          int64_t patience_ms,
+                                          int64_t deadline_ms,
+                                          int *slot,
+                                          struct osw_error *error);
+
+/*
+ * Give back what was held, the last first.  False also if it was not held any
+ * more.
+ */
 bool osw_claim_release(struct osw_claim *claim,
-                       int sweep_id,
+                       const struct osw_lock_key *key,
                        int64_t deadline_ms,
                        struct osw_error *error);
 

@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "explain.h"
 #include "fault.h"
+#include "holders.h"
 #include "migrate.h"
 #include "pg.h"
 #include "preview.h"
@@ -214,6 +215,25 @@ osw_command_explain(const struct osw_options *options,
         } else {
             osw_task_fail_several(&task, "explain");
         }
+    }
+    osw_task_end(&task);
+    return task.exit;
+}
+
+enum osw_exit
+osw_command_status(const struct osw_options *options,
+                   int64_t started_ms,
+                   FILE *out)
+{
+    struct osw_task task;
+    struct osw_error error = OSW_ERROR_INIT;
+
+    osw_task_begin_answer(&task, options, started_ms, out);
+    if (osw_task_open(&task, false) && osw_task_look(&task) &&
+        osw_task_set_session(&task) &&
+        !osw_holders(
+            task.pg, options->sweep, task.hard_ms, task.format, out, &error)) {
+        osw_task_fail(&task, NULL, &error);
     }
     osw_task_end(&task);
     return task.exit;

@@ -1,8 +1,8 @@
 /*
  * command: what the program does beside a run: dry run, check, explain,
- * migrate.  Each is one start of it from beginning to end: errors are logged,
- * the answer goes to out.  started_ms is when the process began, on the clock
- * of clock.h.
+ * status, migrate.  Each is one start of it from beginning to end: errors are
+ * logged, the answer goes to out.  started_ms is when the process began, on the
+ * clock of clock.h.
  */
 #ifndef OSW_COMMAND_H
 #define OSW_COMMAND_H
@@ -30,5 +30,10 @@ enum osw_exit osw_command_explain(const struct osw_options *options,
 
 /* Bring the schema to this program's version, or print how. */
 enum osw_exit osw_command_migrate(const struct osw_options *options, FILE *out);
+
+/* Who sweeps, and who is next. */
+enum osw_exit osw_command_status(const struct osw_options *options,
+                                 int64_t started_ms,
+                                 FILE *out);
 
 #endif

@@ -12,16 +12,24 @@
 /* What --hard-limit adds to --time-limit where only the latter is given. */
 #define HARD_LIMIT_MARGIN_MS (7 * SECOND)
 
+/* With --linger: longer than the minute from one tick to the next, so that who
+ * takes over is there. */
+#define LINGER_MS (70 * SECOND)
+
+#define LOOK_EVERY_MS (5 * SECOND)
+
 static const struct osw_options defaults = {
     .verb = OSW_VERB_RUN,
     .window_ms = -1,
     .time_limit_ms = 45 * SECOND,
     .hard_limit_ms = 52 * SECOND,
+    .look_every_ms = -1,
     .max_orders = 0,
     .max_rate = 0,
     .batch_size = 500,
     .jobs = 1,
     .depth = 64,
+    .slots = 1,
     .limit = 100,
     .durability = OSW_DURABILITY_BATCH,
     .format = OSW_FORMAT_AUTO,
@@ -393,6 +401,38 @@ check_pair(const struct parse *parse, const char *one, const char *other)
     return osw_error_hint(parse->error, "leave one of the two out");
 }
 
+static bool
+check_slots(const struct parse *parse)
+{
+    if (parse->options->slots == 1 || parse->options->lock) {
+        return true;
+    }
+    return check_pair(parse, "--slots", "--no-lock");
+}
+
+/* A run that lingers has defaults of its own. */
+static bool
+settle_linger(const struct parse *parse)
+{
+    struct osw_options *options = parse->options;
+
+    if (options->linger) {
+        if (!is_given(parse, "--look-every")) {
+            options->look_every_ms = LOOK_EVERY_MS;
+        }
+        if (!is_given(parse, "--time-limit")) {
+            options->time_limit_ms = LINGER_MS;
+        }
+        return true;
+    }
+    if (!is_given(parse, "--look-every")) {
+        return true;
+    }
+    (void)osw_error_set(
+        parse->error, OSW_EXIT_USAGE, "--look-every: for --linger only");
+    return osw_error_hint(parse->error, "add --linger, or leave it out");
+}
+
 /* Derive the hard limit where it is not given; refuse one that comes first. */
 static bool
 settle_limits(const struct parse *parse)
@@ -436,5 +476,7 @@ osw_options_parse(int argc,
     }
     return check_places(&parse) && check_key(&parse) &&
            check_pair(&parse, "--fail-if-busy", "--no-lock") &&
-           check_pair(&parse, "--quiet", "--verbose") && settle_limits(&parse);
+           check_pair(&parse, "--fail-if-busy", "--linger") &&
+           check_pair(&parse, "--quiet", "--verbose") && check_slots(&parse) &&
+           settle_linger(&parse) && settle_limits(&parse);
 }

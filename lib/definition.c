@@ -14,7 +14,8 @@ fill(struct osw_definition *definition)
     definition->key_columns = keys;
     definition->batch.name = "batch";
     definition->batch.text = osw_pg_value(texts, 0, 0);
-    definition->batch.parameters = keys + 3; /* window, clock, key, limit */
+    /* window, clock, key, limit, share, shares */
+    definition->batch.parameters = keys + 5;
     definition->newest.text = osw_pg_value(texts, 0, 1);
     definition->newest.parameters = 2; /* window, limit */
     definition->cancel.name = "cancel";

@@ -3,7 +3,8 @@
 #include "duration.h"
 
 #define SECOND INT64_C(1000)
-#define DAY    (SECOND * 60 * 60 * 24)
+#define HOUR   (SECOND * 60 * 60)
+#define DAY    (HOUR * 24)
 
 #define FIELD(member) offsetof(struct osw_options, member)
 
@@ -12,7 +13,7 @@ const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS] = {
     {.name = "--sweep",
      .argument = "NAME",
      .group = GROUP_SWEEP,
-     .modes = MODE_RUN | MODE_EXPLAIN,
+     .modes = MODE_RUN | MODE_EXPLAIN | MODE_STATUS,
      .kind = KIND_NAME,
      .field = FIELD(sweep),
      .help = "sweep only this one (default: all enabled)"},
@@ -33,6 +34,33 @@ const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS] = {
      .max = OSW_DURATION_MAX_MS,
      .help = "payment window of this run instead of the\n"
              "defined one; longer only, any in a dry run"},
+    {.name = "--linger",
+     .group = GROUP_SWEEP,
+     .modes = MODE_SWEEP,
+     .kind = KIND_TRUE,
+     .field = FIELD(linger),
+     .help = "stay until --time-limit and sweep each order\n"
+             "the moment its time is over"},
+    {.name = "--look-every",
+     .argument = "DURATION",
+     .group = GROUP_SWEEP,
+     .modes = MODE_SWEEP,
+     .kind = KIND_DURATION,
+     .field = FIELD(look_every_ms),
+     .min = SECOND / 10,
+     .max = HOUR,
+     .help = "with --linger: look for what is new at least\n"
+             "so often, 100ms to 1h (default 5s)"},
+    {.name = "--slots",
+     .argument = "N",
+     .group = GROUP_SWEEP,
+     .modes = MODE_SWEEP,
+     .kind = KIND_INT,
+     .field = FIELD(slots),
+     .min = 1,
+     .max = 16,
+     .help = "runs that share the orders, on all hosts,\n"
+             "1 to 16 (default 1)"},
     {.name = "--durability",
      .argument = "batch|each",
      .group = GROUP_SWEEP,
@@ -140,7 +168,8 @@ const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS] = {
      .min = SECOND,
      .max = DAY,
      .help = "begin nothing more after it, 1s to 1d\n"
-             "(default 45s); one order may take a quarter"},
+             "(default 45s, with --linger 70s); one order may\n"
+             "take a quarter"},
     {.name = "--hard-limit",
      .argument = "DURATION",
      .group = GROUP_LIMITS,
@@ -189,7 +218,7 @@ const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS] = {
     {.name = "--pooler",
      .argument = "auto|yes|no",
      .group = GROUP_CONNECTION,
-     .modes = MODE_RUN | MODE_CHECK | MODE_EXPLAIN,
+     .modes = MODE_RUN | MODE_CHECK | MODE_EXPLAIN | MODE_STATUS,
      .kind = KIND_POOLER,
      .field = FIELD(pooler),
      .help = "is a connection pooler in between (default\n"
@@ -198,7 +227,7 @@ const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS] = {
     {.name = "--format",
      .argument = "text|json",
      .group = GROUP_OUTPUT,
-     .modes = MODE_RUN | MODE_CHECK | MODE_EXPLAIN,
+     .modes = MODE_RUN | MODE_CHECK | MODE_EXPLAIN | MODE_STATUS,
      .kind = KIND_FORMAT,
      .field = FIELD(format),
      .help = "report on stdout in this form (default: text\n"
@@ -262,6 +291,11 @@ const struct osw_verb_row osw_verb_rows[] = {
      MODE_EXPLAIN,
      "order-sweep explain KEY...         why was this order swept, or not",
      true},
+    {"status",
+     OSW_VERB_STATUS,
+     MODE_STATUS,
+     "order-sweep status [OPTION]...     who sweeps, and who is next",
+     false},
     {"migrate",
      OSW_VERB_MIGRATE,
      MODE_MIGRATE,

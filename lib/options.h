@@ -18,6 +18,7 @@ enum osw_verb {
     OSW_VERB_MIGRATE,
     OSW_VERB_CHECK,
     OSW_VERB_EXPLAIN,
+    OSW_VERB_STATUS,
 };
 
 enum osw_format {
@@ -45,11 +46,13 @@ struct osw_options {
     int64_t window_ms;     /* -1: as defined */
     int64_t time_limit_ms; /* soft stop */
     int64_t hard_limit_ms; /* hard stop */
+    int64_t look_every_ms; /* --linger: look at least so often; else -1 */
     int64_t max_orders;    /* 0: no limit */
     int batch_size;
     int jobs;     /* connections that share the orders */
     int depth;    /* orders in flight on each */
     int max_rate; /* orders begun a second; 0: no limit */
+    int slots;    /* runs that share the orders, on all hosts */
     int limit;    /* rows a dry run lists */
     enum osw_durability durability;
     enum osw_pooler pooler;
@@ -57,6 +60,7 @@ struct osw_options {
     int verbosity; /* -1 quiet, 0, 1 -v, 2 -vv */
     bool dry_run;
     bool fail_if_busy;
+    bool linger;
     bool lock;
     bool print;                       /* migrate --print */
     bool probe;                       /* check --probe */
@@ -81,7 +85,9 @@ enum osw_option_mode {
     MODE_MIGRATE = 4,
     MODE_CHECK = 8,
     MODE_EXPLAIN = 16,
-    MODE_ANY = MODE_RUN | MODE_MIGRATE | MODE_CHECK | MODE_EXPLAIN,
+    MODE_STATUS = 32,
+    MODE_ANY =
+        MODE_RUN | MODE_MIGRATE | MODE_CHECK | MODE_EXPLAIN | MODE_STATUS,
 };
 
 enum osw_option_group {
@@ -124,7 +130,7 @@ struct osw_option_row {
 };
 
 /* The number of rows, so that it can size an array. */
-#define OSW_OPTION_ROWS 29
+#define OSW_OPTION_ROWS 32
 
 extern const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS];
 

@@ -21,6 +21,7 @@ osw_order_new(int count, const char *const *values)
         return NULL;
     }
     order->next = NULL;
+    order->due_ms = 0;
     order->count = count;
     text = (char *)&order->values[columns];
     for (size_t i = 0; i < columns; i++) {

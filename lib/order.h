@@ -9,9 +9,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct osw_order {
     struct osw_order *next;
+    int64_t due_ms; /* its deadline, on the clock of the run; 0 in a new one */
     int count;
     const char *values[]; /* clock, then the key columns; never NULL */
 };

@@ -24,6 +24,16 @@ enum column {
     ERROR_STATE,
     ERROR_MESSAGE,
     COLUMNS,
+    NEXT_MS = COLUMNS, /* if it was asked for */
+};
+
+/* How it is asked. */
+struct question {
+    struct osw_pg *pg;
+    const char *text;
+    int columns;
+    const char *window;
+    int64_t deadline_ms;
 };
 
 int
@@ -71,18 +81,21 @@ osw_probe_read_version(struct osw_pg *pg,
 }
 
 static bool
-look(struct osw_pg *pg,
+look(const struct question *question,
      const char *sweep,
-     const char *window,
-     int64_t deadline_ms,
      struct osw_pg_answer *answer,
      struct osw_error *error)
 {
-    const struct osw_pg_statement statement = {NULL, osw_sql_probe, 2};
-    const char *values[] = {sweep, window};
+    const struct osw_pg_statement statement = {NULL, question->text, 2};
+    const char *values[] = {sweep, question->window};
 
-    if (!osw_pg_query(
-            pg, &statement, values, COLUMNS, deadline_ms, answer, error)) {
+    if (!osw_pg_query(question->pg,
+                      &statement,
+                      values,
+                      question->columns,
+                      question->deadline_ms,
+                      answer,
+                      error)) {
         osw_fault_classify(error);
         return false;
     }
@@ -127,6 +140,11 @@ read_sweep(const struct osw_pg_answer *answer,
     sweep->shorter = osw_pg_is_true(answer, row, SHORTER);
     sweep->due = osw_pg_is_true(answer, row, DUE);
     sweep->next_deadline = osw_pg_value(answer, row, NEXT_DEADLINE);
+    sweep->next_ms = -1;
+    if (answer->columns > NEXT_MS &&
+        osw_pg_value(answer, row, NEXT_MS) != NULL) {
+        sweep->next_ms = osw_pg_number(answer, row, NEXT_MS);
+    }
     sweep->silent_s = osw_pg_number(answer, row, SILENT_S);
     sweep->error_state = osw_pg_value(answer, row, ERROR_STATE);
     sweep->error_message = osw_pg_value(answer, row, ERROR_MESSAGE);
@@ -169,9 +187,7 @@ read_sweeps(struct osw_probe *probe, struct osw_error *error)
  * at: ask for each of them, with the statement's time for each.
  */
 static bool
-look_at_rest(struct osw_pg *pg,
-             const char *window,
-             int64_t deadline_ms,
+look_at_rest(const struct question *question,
              struct osw_probe *probe,
              struct osw_error *error)
 {
@@ -181,7 +197,7 @@ look_at_rest(struct osw_pg *pg,
         if (sweep->error_state == NULL || sweep->error_message != NULL) {
             continue;
         }
-        if (!look(pg, sweep->name, window, deadline_ms, &sweep->alone, error)) {
+        if (!look(question, sweep->name, &sweep->alone, error)) {
             return false;
         }
         if (osw_pg_value(&sweep->alone, 0, NAME) != NULL) {
@@ -189,6 +205,24 @@ look_at_rest(struct osw_pg *pg,
         } else {
             sweep->error_state = NULL; /* undefined meanwhile: not due */
         }
+    }
+    return true;
+}
+
+static bool
+look_at_all(const struct question *question,
+            const char *sweep,
+            struct osw_probe *probe,
+            struct osw_error *error)
+{
+    memset(probe, 0, sizeof(*probe));
+    if (!look(question, sweep, &probe->answer, error)) {
+        return false;
+    }
+    if (!check_answer(sweep, &probe->answer, error) ||
+        !read_sweeps(probe, error) || !look_at_rest(question, probe, error)) {
+        osw_probe_clear(probe);
+        return false;
     }
     return true;
 }
@@ -201,17 +235,24 @@ osw_probe(struct osw_pg *pg,
           struct osw_probe *probe,
           struct osw_error *error)
 {
-    memset(probe, 0, sizeof(*probe));
-    if (!look(pg, sweep, window, deadline_ms, &probe->answer, error)) {
-        return false;
-    }
-    if (!check_answer(sweep, &probe->answer, error) ||
-        !read_sweeps(probe, error) ||
-        !look_at_rest(pg, window, deadline_ms, probe, error)) {
-        osw_probe_clear(probe);
-        return false;
-    }
-    return true;
+    const struct question question = {
+        pg, osw_sql_probe, COLUMNS, window, deadline_ms};
+
+    return look_at_all(&question, sweep, probe, error);
+}
+
+bool
+osw_probe_again(struct osw_pg *pg,
+                const char *sweep,
+                const char *window,
+                int64_t deadline_ms,
+                struct osw_probe *probe,
+                struct osw_error *error)
+{
+    const struct question question = {
+        pg, osw_sql_look_again, COLUMNS + 1, window, deadline_ms};
+
+    return look_at_all(&question, sweep, probe, error);
 }
 
 void

@@ -19,6 +19,7 @@ struct osw_probe_sweep {
     bool shorter;      /* the window asked for is shorter than defined */
     bool due;
     const char *next_deadline; /* NULL: none in sight */
+    int64_t next_ms;           /* until then; -1: none, or not asked */
     int64_t silent_s;          /* age of the last sign of life */
     const char *error_state;   /* SQLSTATE if its look failed, else NULL */
     const char *error_message;
@@ -46,6 +47,14 @@ bool osw_probe(struct osw_pg *pg,
                int64_t deadline_ms,
                struct osw_probe *probe,
                struct osw_error *error);
+
+/* The same in a session that is set, with next_ms. */
+bool osw_probe_again(struct osw_pg *pg,
+                     const char *sweep,
+                     const char *window,
+                     int64_t deadline_ms,
+                     struct osw_probe *probe,
+                     struct osw_error *error);
 
 void osw_probe_clear(struct osw_probe *probe);
 

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stddef.h>
 
+#include "duration.h"
+
 static bool
 continues(const char *text, size_t count)
 {
@@ -124,6 +126,32 @@ osw_report_lines(FILE *out, const char *text, int indent)
     (void)write_plain(out, text, indent);
 }
 
+static bool
+is_known(const struct osw_lateness *lateness)
+{
+    return lateness != NULL && lateness->count > 0;
+}
+
+static void
+write_seconds(FILE *out, int64_t ms)
+{
+    (void)fprintf(out, "%" PRId64 ".%03" PRId64, ms / 1000, ms % 1000);
+}
+
+static void
+write_json_late(FILE *out,
+                const char *name,
+                const struct osw_lateness *lateness,
+                int percent)
+{
+    (void)fprintf(out, ",\"%s\":", name);
+    if (is_known(lateness)) {
+        write_seconds(out, osw_lateness_percentile(lateness, percent));
+    } else {
+        (void)fputs("null", out);
+    }
+}
+
 static void
 write_json(FILE *out, const struct osw_report *report)
 {
@@ -140,14 +168,31 @@ write_json(FILE *out, const struct osw_report *report)
                       osw_outcome_name((enum osw_outcome)i),
                       report->counts[i]);
     }
-    (void)fprintf(out,
-                  ",\"seconds\":%" PRId64 ".%03" PRId64 ",\"next_deadline\":",
-                  report->elapsed_ms / 1000,
-                  report->elapsed_ms % 1000);
+    write_json_late(out, "late_p50", report->lateness, 50);
+    write_json_late(out, "late_p99", report->lateness, 99);
+    write_json_late(out, "late_max", report->lateness, 100);
+    (void)fputs(",\"seconds\":", out);
+    write_seconds(out, report->elapsed_ms);
+    (void)fputs(",\"next_deadline\":", out);
     osw_report_json_string(out, report->next_deadline);
     (void)fprintf(out, ",\"exit\":%d,\"error\":", (int)report->exit);
     osw_report_json_string(out, report->error);
     (void)fputs("}\n", out);
+}
+
+/* Milliseconds matter below a minute only. */
+static void
+write_late(FILE *out, int64_t ms)
+{
+    char text[OSW_DURATION_TEXT_SIZE];
+
+    if (ms < 60000) {
+        write_seconds(out, ms);
+        (void)fputs(" s", out);
+        return;
+    }
+    osw_duration_format(ms - ms % 1000, text, sizeof(text));
+    (void)fputs(text, out);
 }
 
 static void
@@ -162,15 +207,22 @@ write_counts(FILE *out, const struct osw_report *report)
                           osw_outcome_name((enum osw_outcome)i));
         }
     }
-    (void)fprintf(out,
-                  " in %" PRId64 ".%03" PRId64 " s",
-                  report->elapsed_ms / 1000,
-                  report->elapsed_ms % 1000);
+    (void)fputs(" in ", out);
+    write_seconds(out, report->elapsed_ms);
+    (void)fputs(" s", out);
     if (report->elapsed_ms > 0 && report->counts[OSW_OUTCOME_SWEPT] > 0) {
         (void)fprintf(out,
                       " (%" PRId64 "/s)",
                       report->counts[OSW_OUTCOME_SWEPT] * 1000 /
                           report->elapsed_ms);
+    }
+    if (is_known(report->lateness)) {
+        (void)fputs("; late p50 ", out);
+        write_late(out, osw_lateness_percentile(report->lateness, 50));
+        (void)fputs(", p99 ", out);
+        write_late(out, osw_lateness_percentile(report->lateness, 99));
+        (void)fputs(", max ", out);
+        write_late(out, report->lateness->max_ms);
     }
 }
 

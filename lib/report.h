@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "lateness.h"
 #include "outcome.h"
 #include "status.h"
 
@@ -26,6 +27,7 @@ struct osw_report {
     const char *next_deadline; /* NULL: unknown */
     bool rest;
     int64_t counts[OSW_OUTCOME_COUNT];
+    const struct osw_lateness *lateness; /* of the orders swept; or NULL */
     int64_t elapsed_ms;
     enum osw_exit exit;
     const char *error; /* NULL: none */

@@ -65,17 +65,26 @@ osw_runlog_finish(struct osw_pg *pg,
                   int64_t deadline_ms,
                   struct osw_error *error)
 {
+    static const int percents[] = {50, 99, 100};
     const struct osw_pg_statement statement = {
-        NULL, osw_sql_finish_run, 3 + OSW_OUTCOME_COUNT};
+        NULL, osw_sql_finish_run, 6 + OSW_OUTCOME_COUNT};
     struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    char late[3][40];
     char counts[OSW_OUTCOME_COUNT][24];
-    const char *values[3 + OSW_OUTCOME_COUNT] = {
+    const char *values[6 + OSW_OUTCOME_COUNT] = {
         run_id, osw_sweep_stop_name(result->stop), result->rest ? "t" : "f"};
 
+    for (int i = 0; i < 3 && result->lateness.count > 0; i++) {
+        (void)snprintf(late[i],
+                       sizeof(late[i]),
+                       "%" PRId64 " milliseconds",
+                       osw_lateness_percentile(&result->lateness, percents[i]));
+        values[3 + i] = late[i];
+    }
     for (int i = 0; i < OSW_OUTCOME_COUNT; i++) {
         (void)snprintf(
             counts[i], sizeof(counts[i]), "%" PRId64, result->counts[i]);
-        values[3 + i] = counts[i];
+        values[6 + i] = counts[i];
     }
     if (!osw_pg_query(pg, &statement, values, 1, deadline_ms, &answer, error)) {
         return false;

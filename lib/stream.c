@@ -70,8 +70,10 @@ static bool
 send_batch(void *context, const struct osw_order *after, int limit)
 {
     struct osw_stream *stream = context;
-    const char *values[MAX_KEY_COLUMNS + 3] = {stream->window};
+    const char *values[MAX_KEY_COLUMNS + 5] = {stream->window};
     char limit_text[16];
+    char share_text[16];
+    char shares_text[16];
     int columns = stream->definition->key_columns + 1;
 
     for (int i = 0; after != NULL && i < columns; i++) {
@@ -79,6 +81,10 @@ send_batch(void *context, const struct osw_order *after, int limit)
     }
     (void)snprintf(limit_text, sizeof(limit_text), "%d", limit);
     values[1 + columns] = limit_text;
+    (void)snprintf(share_text, sizeof(share_text), "%d", stream->share);
+    values[2 + columns] = share_text;
+    (void)snprintf(shares_text, sizeof(shares_text), "%d", stream->shares);
+    values[3 + columns] = shares_text;
     return send(
         stream, 0, &stream->definition->batch, values, OSW_SWEEP_EVENT_BATCH);
 }
@@ -148,7 +154,7 @@ send_failure(void *context,
 static bool
 check_columns(const struct osw_stream *stream, struct osw_error *error)
 {
-    if (stream->answer.columns == stream->definition->key_columns + 1) {
+    if (stream->answer.columns == stream->definition->key_columns + 2) {
         return true;
     }
     return osw_error_set(
@@ -161,18 +167,21 @@ list_orders(const struct osw_pg_answer *answer,
             struct osw_error *error)
 {
     const char *values[MAX_KEY_COLUMNS + 1];
+    const int64_t now_ms = osw_clock_now_ms();
+    const int late = answer->columns - 1;
 
     for (int row = 0; row < answer->rows; row++) {
         struct osw_order *order = NULL;
 
-        for (int column = 0; column < answer->columns; column++) {
+        for (int column = 0; column < late; column++) {
             values[column] = osw_pg_value(answer, row, column);
         }
-        order = osw_order_new(answer->columns, values);
+        order = osw_order_new(late, values);
         if (order == NULL) {
             osw_order_clear(orders);
             return osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
         }
+        order->due_ms = now_ms - osw_pg_number(answer, row, late);
         osw_order_push(orders, order);
     }
     return true;
@@ -367,6 +376,7 @@ osw_stream_open(struct osw_stream *stream,
     stream->definition = definition;
     stream->window = window;
     stream->run_id = run_id;
+    osw_stream_share(stream, 1, 1);
     if (definition->key_columns > MAX_KEY_COLUMNS) {
         return osw_error_set(error,
                              OSW_EXIT_CONFIG,
@@ -378,6 +388,13 @@ osw_stream_open(struct osw_stream *stream,
     return make_jobs(stream, error) &&
            osw_pg_prepare(pgs[0], &definition->cancel, error) &&
            osw_pg_prepare(pgs[0], &definition->batch, error);
+}
+
+void
+osw_stream_share(struct osw_stream *stream, int share, int shares)
+{
+    stream->share = share;
+    stream->shares = shares;
 }
 
 void

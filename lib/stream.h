@@ -25,6 +25,8 @@ struct osw_stream {
     const struct osw_definition *definition;
     const char *window; /* as an interval, NULL: as defined */
     const char *run_id;
+    int share;                   /* of the due orders, from 1 */
+    int shares;                  /* into so many they are dealt */
     bool cancelling;             /* nothing in flight is to be executed */
     int64_t told_ms;             /* the last deadline that was told as passed */
     struct osw_pg_answer answer; /* the last one; event texts point into it */
@@ -46,6 +48,9 @@ bool osw_stream_open(struct osw_stream *stream,
                      const char *window,
                      const char *run_id,
                      struct osw_error *error);
+
+/* Of the due orders list this share only, of so many; at first it is all. */
+void osw_stream_share(struct osw_stream *stream, int share, int shares);
 
 /* Free what the stream holds; the connection stays open. */
 void osw_stream_close(struct osw_stream *stream);

@@ -350,9 +350,10 @@ handle_order(struct sweep *s, const struct osw_sweep_event *event)
     struct osw_order *order = osw_order_pop(&s->jobs[event->job]);
     enum osw_outcome outcome = OSW_OUTCOME_UNKNOWN;
     const char *rule = NULL;
+    const int64_t now_ms = s->ops->now(s->context);
 
     s->in_flight--;
-    *answered_ms(s, s->answered++) = s->ops->now(s->context);
+    *answered_ms(s, s->answered++) = now_ms;
     if (event->ok && !osw_outcome_parse(event->text, &outcome, &rule)) {
         answer_is_strange(s, event->text);
     } else if (!event->ok && s->cancelled &&
@@ -380,6 +381,7 @@ handle_order(struct sweep *s, const struct osw_sweep_event *event)
         return;
     }
     if (outcome == OSW_OUTCOME_SWEPT) {
+        osw_lateness_add(&s->result->lateness, now_ms - order->due_ms);
         order_swept(s);
     } else if (rule != NULL) {
         log_kept(s, order, rule);

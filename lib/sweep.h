@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lateness.h"
 #include "order.h"
 #include "outcome.h"
 #include "status.h"
@@ -66,6 +67,7 @@ enum osw_sweep_stop {
 
 struct osw_sweep_result {
     int64_t counts[OSW_OUTCOME_COUNT];
+    struct osw_lateness lateness; /* of the orders swept */
     enum osw_sweep_stop stop;
     bool rest; /* orders may be left for the next run */
     bool cut;  /* LOST: it was the first connection, which books */

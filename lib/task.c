@@ -98,7 +98,7 @@ osw_task_begin(struct osw_task *task,
     task->drain_ms = task->hard_ms + DRAIN_MS;
     /* One order that takes for ever must not eat the whole run, each run. */
     task->limits.statement_ms = options->time_limit_ms / 4;
-    task->limits.idle_ms = options->time_limit_ms + 10000;
+    task->limits.idle_ms = options->time_limit_ms + OSW_IDLE_MARGIN_MS;
     task->limits.asynchronous = options->durability == OSW_DURABILITY_BATCH;
     if (options->window_ms >= 0) {
         (void)snprintf(task->window_text,
@@ -234,6 +234,24 @@ osw_task_look(struct osw_task *task)
         return false;
     }
     OSW_INJECTION_POINT("after-probe");
+    return check_window(task);
+}
+
+bool
+osw_task_look_again(struct osw_task *task)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    osw_probe_clear(&task->probe);
+    if (!osw_probe_again(task->pg,
+                         task->options->sweep,
+                         task->window,
+                         task->hard_ms,
+                         &task->probe,
+                         &error)) {
+        osw_task_fail(task, NULL, &error);
+        return false;
+    }
     return check_window(task);
 }
 

@@ -18,6 +18,9 @@
 #include "session.h"
 #include "status.h"
 
+/* So much longer than it should be a session may be idle. */
+#define OSW_IDLE_MARGIN_MS 10000
+
 /* Must stay where it is once it is open. */
 struct osw_task {
     const struct osw_options *options;
@@ -72,10 +75,12 @@ void osw_task_fail(struct osw_task *task,
  * open: connect, to a primary or to any server; open_any: to a primary, or
  * else to any.  look: what is there and what is due, the sweep that the options
  * name or all; settles the session.  set_session: for what comes after a look.
+ * look_again: later, with the time until the next deadline.
  */
 bool osw_task_open(struct osw_task *task, bool primary);
 bool osw_task_open_any(struct osw_task *task);
 bool osw_task_look(struct osw_task *task);
+bool osw_task_look_again(struct osw_task *task);
 bool osw_task_set_session(struct osw_task *task);
 
 /* Fail because what was asked for is of one sweep, and there are several. */

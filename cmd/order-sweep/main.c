@@ -66,6 +66,8 @@ work(const struct osw_options *options, int64_t started_ms)
         return osw_command_check(options, started_ms, stdout);
     case OSW_VERB_EXPLAIN:
         return osw_command_explain(options, started_ms, stdout);
+    case OSW_VERB_STATUS:
+        return osw_command_status(options, started_ms, stdout);
     case OSW_VERB_RUN:
         break;
     }

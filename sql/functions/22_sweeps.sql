@@ -4,18 +4,24 @@ CREATE OR REPLACE FUNCTION order_sweep.look(s order_sweep.sweep)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT format(E'SELECT (%s)::%s, %s\n          FROM %s o\n         WHERE %s',
-                  c.clock, s.clock_type, c.key_output, s.orders, c.due_now)
+    -- How late: as the row is read, not as its statement began.
+    SELECT format(E'SELECT (%s)::%s, %s,\n'
+        '               floor(1000 * date_part(''epoch'', order_sweep_until - %s\n'
+        '                   + (clock_timestamp() - now())))::bigint\n'
+        '          FROM %s o\n         WHERE %s',
+                  c.clock, s.clock_type, c.key_output, c.moment, s.orders,
+                  c.due_now)
       FROM order_sweep.clauses(s) c
 $$;
 COMMENT ON FUNCTION order_sweep.look IS
-    'SQL for the rows to sweep: clock and key, without order and limit';
+    'SQL for the rows to sweep: clock, key and how many ms they are late, '
+    'without order and limit';
 
 CREATE OR REPLACE FUNCTION order_sweep.look_type(s order_sweep.sweep)
 RETURNS text LANGUAGE sql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT format('TABLE (since %s, %s)', s.clock_type,
+    SELECT format('TABLE (since %s, %s, late_ms bigint)', s.clock_type,
                   string_agg(format('k%s %s', n, t), ', ' ORDER BY n))
       FROM unnest(s.key_types) WITH ORDINALITY AS u(t, n)
 $$;
@@ -31,14 +37,20 @@ AS $$
 DECLARE
     c record;
     _keys int := cardinality(s.key);
-    _look text := order_sweep.look(s);
+    _look text;
     _cursor text;
 BEGIN
     SELECT * INTO c FROM order_sweep.clauses(s);
+    -- A part of the rows for each of several runs at once, the same for all.
+    _look := order_sweep.look(s) || format(
+        E'\n           AND ($%1$s = 1 OR'
+        ' (hashtext(concat_ws('','', %2$s)) & 2147483647) %% $%1$s = $%3$s - 1)',
+        _keys + 5, c.key_columns, _keys + 4);
     SELECT string_agg('$' || n, ', ' ORDER BY n) INTO _cursor
       FROM generate_series(2, 2 + _keys) n;
     name := s.name || '_batch';
-    arguments := format('interval, %s, %s, integer', s.clock_type,
+    arguments := format('interval, %s, %s, integer, integer DEFAULT 1, '
+                        'integer DEFAULT 1', s.clock_type,
                         array_to_string(s.key_types, ', '));
     returns := order_sweep.look_type(s);
     options := 'VOLATILE ' || order_sweep.look_pins(s) || order_sweep.index_pins();
@@ -68,7 +80,8 @@ END $body$, order_sweep.until(s, '$1', false), c.declarations,
         _look, c.clock, c.key_columns, _keys + 3,
         _look, c.clock, c.key_columns, _cursor, c.clock, c.key_columns, _keys + 3);
     remark := 'rows to sweep behind a cursor, oldest first, past rows that '
-        'others hold; parameters: window, cursor (clock and key), limit';
+        'others hold; parameters: window, cursor (clock and key), limit, '
+        'share, of so many shares';
     RETURN NEXT;
 END $$;
 COMMENT ON FUNCTION order_sweep.build_batch IS 'the text of <sweep>_batch';

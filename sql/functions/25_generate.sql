@@ -20,6 +20,17 @@ $$;
 COMMENT ON FUNCTION order_sweep.build IS
     'the text of each function of a definition, without creating it';
 
+CREATE OR REPLACE FUNCTION order_sweep.signature(name text, arguments text)
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT format('order_sweep.%I(%s)', name,
+                  replace(arguments, ' DEFAULT 1', ''))
+$$;
+COMMENT ON FUNCTION order_sweep.signature IS
+    'how a generated function is named in SQL: without the defaults of its '
+    'arguments';
+
 CREATE OR REPLACE FUNCTION order_sweep.generate(s order_sweep.sweep)
 RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -31,6 +42,7 @@ DECLARE
     f record;
     _grantee record;
     _kept oid[];
+    _signature text;
 BEGIN
     FOR f IN SELECT * FROM order_sweep.build(s) LOOP
         -- DROP and CREATE, since a changed key or clock changes the
@@ -40,22 +52,20 @@ BEGIN
          WHERE p.pronamespace = 'order_sweep'::regnamespace
            AND p.proname = f.name
            AND a.grantee <> p.proowner AND a.grantee <> 0;
+        _signature := order_sweep.signature(f.name, f.arguments);
         PERFORM order_sweep.drop_function(f.name);
         EXECUTE format('CREATE FUNCTION order_sweep.%I(%s) RETURNS %s '
             'LANGUAGE plpgsql %s AS %L',
             f.name, f.arguments, f.returns, f.options, f.body);
-        EXECUTE format('REVOKE ALL ON FUNCTION order_sweep.%I(%s) FROM PUBLIC',
-            f.name, f.arguments);
-        EXECUTE format('COMMENT ON FUNCTION order_sweep.%I(%s) IS %L',
-            f.name, f.arguments, f.remark);
+        EXECUTE format('REVOKE ALL ON FUNCTION %s FROM PUBLIC', _signature);
+        EXECUTE format('COMMENT ON FUNCTION %s IS %L', _signature, f.remark);
         FOR _grantee IN
             SELECT quote_ident(r.rolname) AS role FROM pg_roles r
              WHERE (r.oid = ANY (_kept)
                     OR r.oid IN (SELECT * FROM order_sweep.grantees(f.name)))
                AND r.rolname <> s.owner
         LOOP
-            EXECUTE format('GRANT EXECUTE ON FUNCTION order_sweep.%I(%s) TO %s',
-                f.name, f.arguments, _grantee.role);
+            EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', _signature, _grantee.role);
         END LOOP;
     END LOOP;
     IF s.paid IS NULL THEN

@@ -321,8 +321,9 @@ BEGIN
     SELECT string_agg('$' || n, ', ' ORDER BY n),
            string_agg('$' || n + 2, ', ' ORDER BY n)
       INTO _key, _cursor FROM generate_series(1, _keys) n;
-    s.batch_call := format('SELECT * FROM order_sweep.%I($1, $2, %s, $%s)',
-        s.name || '_batch', _cursor, _keys + 3);
+    s.batch_call := format(
+        'SELECT * FROM order_sweep.%I($1, $2, %s, $%s, $%s, $%s)',
+        s.name || '_batch', _cursor, _keys + 3, _keys + 4, _keys + 5);
     s.newest_call := format('SELECT * FROM order_sweep.%I($1, $2)',
         s.name || '_newest');
     s.cancel_call := format('SELECT order_sweep.%I(%s, $%s, $%s)',

@@ -240,7 +240,8 @@ COMMENT ON FUNCTION order_sweep.record_failure IS
     'the tenth attempt';
 
 CREATE OR REPLACE FUNCTION order_sweep.finish_run(
-    run_id bigint, stopped text, rest boolean, swept bigint, kept bigint,
+    run_id bigint, stopped text, rest boolean, late_p50 interval,
+    late_p99 interval, late_max interval, swept bigint, kept bigint,
     locked bigint, changed bigint, gone bigint, failed bigint, unknown bigint)
 RETURNS void LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -259,9 +260,9 @@ BEGIN
            FROM pg_settings s WHERE s.name = 'synchronous_commit';
     END IF;
     UPDATE order_sweep.run r
-       SET ended_at = clock_timestamp(), stopped = $2, rest = $3, swept = $4,
-           kept = $5, locked = $6, changed = $7, gone = $8, failed = $9,
-           unknown = $10
+       SET ended_at = clock_timestamp(), stopped = $2, rest = $3,
+           late_p50 = $4, late_p99 = $5, late_max = $6, swept = $7, kept = $8,
+           locked = $9, changed = $10, gone = $11, failed = $12, unknown = $13
      WHERE r.id = $1 AND r.ended_at IS NULL
     RETURNING r.sweep INTO _sweep;
     -- Who writes nothing flushes nothing.

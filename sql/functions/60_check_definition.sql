@@ -48,7 +48,7 @@ BEGIN
         IF p.n <> 1 OR p.body <> f.body OR NOT p.definer OR p.open
            OR p.other
            -- by the types: char(n) has a name of its own as a parameter
-           OR to_regprocedure(format('order_sweep.%I(%s)', f.name, f.arguments))
+           OR to_regprocedure(order_sweep.signature(f.name, f.arguments))
               IS NULL
            OR p.volatility <> lower(left(f.options, 1))
            OR p.settings IS DISTINCT FROM f.settings THEN

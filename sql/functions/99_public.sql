@@ -7,7 +7,7 @@ GRANT EXECUTE ON FUNCTION order_sweep.moment(text) TO PUBLIC;
 GRANT EXECUTE ON FUNCTION order_sweep.same_type(anyelement, anyelement) TO PUBLIC;
 
 -- Whoever may define may call what is new, too: migrate generates as he.  And
--- whoever may run, what runs call since.
+-- whoever may run or look, what runs and looks call since.
 DO $$
 DECLARE
     _grant text;
@@ -18,7 +18,10 @@ BEGIN
           FROM pg_proc p, aclexplode(p.proacl) a, pg_proc f
          WHERE p.pronamespace = 'order_sweep'::regnamespace
            AND (p.proname = 'define'
-                OR (p.proname = 'finish_run' AND f.proname = 'left_over'))
+                OR (p.proname = 'begin_run'
+                    AND f.proname = ANY (order_sweep.run_functions()))
+                OR (p.proname = 'preview'
+                    AND f.proname = ANY (order_sweep.read_functions())))
            AND a.grantee NOT IN (0, p.proowner)
            AND f.pronamespace = p.pronamespace AND f.proowner = p.proowner
            AND NOT has_function_privilege(a.grantee, f.oid, 'EXECUTE')

@@ -44,7 +44,7 @@ dump "$before"
 refused 78 'the database is older: *; run order-sweep migrate'
 refused 78 'the database is older: *; run order-sweep migrate' --dry-run
 unchanged "$before"
-sql -c 'INSERT INTO order_sweep.version VALUES (1)'
+sql -c 'INSERT INTO order_sweep.version VALUES (1), (2)'
 
 # --- 64: wrong usage ---------------------------------------------------------
 
@@ -271,7 +271,7 @@ close_gate "$bad"
 start --format json
 wait_at_gate
 sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name = 'order-sweep'"
+    WHERE datname = current_database() AND application_name LIKE 'order-sweep%'"
 finish 69
 open_gates
 # The report says what is known, on stdout; all else is on stderr.

@@ -45,7 +45,8 @@ drawn()
 # Write the screen, with the numbers that change left out.
 plain()
 {
-    screen | sed -E 's/[0-9]+\.[0-9]{3} s \([0-9]+\/s\)/TIME/'
+    screen | sed -E -e 's/[0-9]+\.[0-9]{3} s \([0-9]+\/s\)/TIME/' \
+        -e 's/late p50 [^;]*;/LATE;/'
 }
 
 undrawn()
@@ -112,7 +113,7 @@ is 'exit code' 1 "$status"
 all_like 'about [0-9]+ s left'
 is 'the screen' "order-sweep: cancel_unpaid: order $cursed failed: goods 100 \
 are cursed (SQLSTATE P0001)
-cancel_unpaid: 300 swept, 1 failed in TIME; max orders, a rest is left" \
+cancel_unpaid: 300 swept, 1 failed in TIME; LATE; max orders, a rest is left" \
     "$(plain)"
 
 # Not before a second is over, then five times a second at most.
@@ -180,7 +181,7 @@ is 'the message' 1 "$(screen | grep -c '^order-sweep: .* stopped by a signal')"
 
 begin
 sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE application_name = 'order-sweep' AND datname = current_database()"
+    WHERE application_name LIKE 'order-sweep%' AND datname = current_database()"
 end 69
 open_gates
 is 'the report' 1 "$(screen | grep -c '^cancel_unpaid: .*; lost, a rest is left$')"
@@ -205,7 +206,7 @@ uncounted()
     terminal "$command --max-orders 130 $*"
     all_like 'time limit in [0-9]+ s'
     is 'the screen' \
-        'cancel_unpaid: 130 swept in TIME; max orders, a rest is left' \
+        'cancel_unpaid: 130 swept in TIME; LATE; max orders, a rest is left' \
         "$(plain)"
 }
 

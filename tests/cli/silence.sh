@@ -10,10 +10,11 @@ set -euo pipefail
 plain()
 {
     sed -E -e 's/[0-9]+\.[0-9]{3} s( \([0-9]+\/s\))?/TIME/' \
+        -e 's/late p50 [^;]*;/LATE;/' \
         -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}\+00/MOMENT/' "$1"
 }
 
-swept='cancel_unpaid: 1 swept in TIME; max orders, a rest is left'
+swept='cancel_unpaid: 1 swept in TIME; LATE; max orders, a rest is left'
 new_shop silence 200 20
 
 # --- Without a terminal ------------------------------------------------------

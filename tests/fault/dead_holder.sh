@@ -31,7 +31,7 @@ idle()
 {
     wait_until "EXISTS (SELECT FROM pg_stat_activity
         WHERE datname = current_database()
-          AND application_name = 'order-sweep' AND state = 'idle')"
+          AND application_name LIKE 'order-sweep%' AND state = 'idle')"
 }
 
 # --- The client's end is gone, the server does not know ----------------------

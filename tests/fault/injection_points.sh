@@ -132,7 +132,7 @@ end()
 wait_all_gone()
 {
     wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
-        WHERE application_name = 'order-sweep')"
+        WHERE application_name LIKE 'order-sweep%')"
 }
 
 # settle STEP FAULT ORDERS FAILING CODE: the plain run, and the verdict. CODE is

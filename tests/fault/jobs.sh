@@ -9,7 +9,7 @@ set -euo pipefail
 # The sessions of the run, but the one that holds the lock and looks.
 others="SELECT a.pid FROM pg_stat_activity a
          WHERE a.datname = current_database()
-           AND a.application_name = 'order-sweep'
+           AND a.application_name LIKE 'order-sweep%'
            AND NOT EXISTS (SELECT FROM pg_locks l
                             WHERE l.pid = a.pid AND l.locktype = 'advisory')"
 

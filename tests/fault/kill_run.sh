@@ -84,7 +84,7 @@ close_gate "$(due_order 100)"
 start --format json
 wait_at_gate
 sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-    WHERE datname = current_database() AND application_name = 'order-sweep'"
+    WHERE datname = current_database() AND application_name LIKE 'order-sweep%'"
 finish 69
 open_gates
 # Swept are those that were answered; unknown are those on the wire: the one

@@ -36,7 +36,7 @@ done
 # seen without a transaction, and with nothing that it holds but the sweep's.
 waiting="SELECT FROM pg_stat_activity a
           WHERE a.datname = current_database()
-            AND a.application_name = 'order-sweep'"
+            AND a.application_name LIKE 'order-sweep%'"
 before=$(sql -c 'SELECT count(*) FROM order_sweep.journal')
 start --max-rate 1 --format json
 wait_until "(SELECT count(*) FROM order_sweep.journal) >= $before + 3"

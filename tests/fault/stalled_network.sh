@@ -44,7 +44,7 @@ wait_at_probe()
 {
     wait_until "EXISTS (SELECT FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock'
-          AND application_name = 'order-sweep')"
+          AND application_name LIKE 'order-sweep%')"
 }
 
 free_probe()

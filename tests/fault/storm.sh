@@ -171,7 +171,7 @@ violated()
 # No run is left, so nothing of one may be: look before the sessions of the
 # pooler end.
 if ! (wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
-        WHERE datname = current_database() AND application_name = 'order-sweep'
+        WHERE datname = current_database() AND application_name LIKE 'order-sweep%'
           AND state <> 'idle')
     AND NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory')") \
     2>"$folder/waited"; then

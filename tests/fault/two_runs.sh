@@ -98,7 +98,7 @@ wait_at_gate
 kill -STOP "$pid"
 open_gates
 ours="SELECT FROM pg_stat_activity a WHERE datname = current_database()
-    AND application_name = 'order-sweep'"
+    AND application_name LIKE 'order-sweep%'"
 wait_until "NOT EXISTS ($ours AND state NOT LIKE 'idle%')"
 value t "SELECT EXISTS ($ours AND EXISTS (SELECT FROM pg_locks l
     WHERE l.pid = a.pid AND l.locktype = 'advisory' AND l.classid = 1869838192))"

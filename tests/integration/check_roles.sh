@@ -124,7 +124,7 @@ clean 'settings as before'
 functions_of_a_run()
 {
     printf 'order_sweep.%s\n' begin_run blame calls_of explain finish_run \
-        left_over preview probe schema_version sign_of_life \
+        last_runs left_over preview probe schema_version sign_of_life take_slot \
         {cancel_unpaid,tidy}_{due,next,fault,clock,explain,batch,newest,cancel,fail} \
         cancel_unpaid_late | sort
 }

@@ -109,7 +109,7 @@ is 'what the role may not call' "$(raised "SELECT order_sweep.record_failure(
     'cancel_unpaid', '[1]', 'XX000', 'x', true)" -U "$cron")" \
     '42501: permission denied for function record_failure'
 is 'a run that ended is closed' "$(raised "SELECT order_sweep.finish_run(
-    max(id), 'forged', true, 9, 0, 0, 0, 0, 0, 0) FROM order_sweep.run" |
+    max(id), 'forged', true, '0', '0', '0', 9, 0, 0, 0, 0, 0, 0) FROM order_sweep.run" |
     sed 's/run [0-9]*/run N/')" '55000: the row of run N is closed or gone'
 
 # --- Keys ---------------------------------------------------------------------

@@ -443,7 +443,7 @@ test_deadlock_in_program(void **state)
     unsetenv("PGOPTIONS");
     osw_test_shop_await(&s->shop,
                         "SELECT EXISTS (SELECT FROM pg_stat_activity "
-                        "WHERE application_name = 'order-sweep' "
+                        "WHERE application_name LIKE 'order-sweep%' "
                         "AND wait_event_type = 'Lock')");
     osw_test_step(&s->payer, "BEGIN");
     osw_test_step(&s->payer, "SELECT FROM shop.goods WHERE id = 2 FOR UPDATE");

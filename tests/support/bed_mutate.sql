@@ -55,6 +55,6 @@ BEGIN
                                                true);
         END;
     END LOOP;
-    PERFORM order_sweep.finish_run(_run, 'done', false, _swept,
+    PERFORM order_sweep.finish_run(_run, 'done', false, NULL, NULL, NULL, _swept,
                                    0, 0, 0, 0, 0, 0);
 END $$;

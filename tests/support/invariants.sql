@@ -167,7 +167,7 @@ WITH closing AS (
            format('process %s, since %s', a.pid, a.xact_start)
       FROM pg_stat_activity a
      WHERE a.datname = current_database()
-       AND a.application_name = 'order-sweep'
+       AND a.application_name LIKE 'order-sweep%'
        AND a.xact_start IS NOT NULL
 )
 SELECT format('%s: %s%s', name, min(detail),

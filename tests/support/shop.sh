@@ -322,7 +322,7 @@ wait_sessions_gone()
 {
     wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
         WHERE datname = current_database()
-          AND application_name = 'order-sweep')"
+          AND application_name LIKE 'order-sweep%')"
 }
 
 # --- Gates -------------------------------------------------------------------
@@ -380,7 +380,7 @@ wait_at_gates()
 {
     wait_until "(SELECT count(*) = $1 FROM pg_stat_activity
         WHERE datname = current_database()
-          AND application_name = 'order-sweep' AND wait_event = 'PgSleep')"
+          AND application_name LIKE 'order-sweep%' AND wait_event = 'PgSleep')"
 }
 
 # The id of the due order that is swept as the n-th.

@@ -116,6 +116,8 @@ static const struct osw_options expected_defaults = {
     .batch_size = 500,
     .jobs = 1,
     .depth = 64,
+    .slots = 1,
+    .look_every_ms = -1,
     .limit = 100,
     .durability = OSW_DURABILITY_BATCH,
     .format = OSW_FORMAT_AUTO,
@@ -191,6 +193,8 @@ every_option_sets_its_field(void **state)
     ASSERT_PARSES("--jobs|16", expected.jobs = 16);
     ASSERT_PARSES("-j2", expected.jobs = 2);
     ASSERT_PARSES("--depth|1", expected.depth = 1);
+    ASSERT_PARSES("--slots|16", expected.slots = 16);
+    ASSERT_PARSES("--slots|1|--no-lock", expected.lock = false);
     ASSERT_PARSES("--max-rate|0", (void)0);
     ASSERT_PARSES("--max-rate|1", expected.max_rate = 1);
     ASSERT_PARSES("--max-rate|1000000", expected.max_rate = 1000000);
@@ -208,6 +212,29 @@ every_option_sets_its_field(void **state)
     ASSERT_PARSES("-vv", expected.verbosity = 2);
     ASSERT_PARSES("-v|--verbose", expected.verbosity = 2);
     ASSERT_PARSES("-vvvvv", expected.verbosity = 2);
+}
+
+/* A run that lingers has a time limit of its own, longer than a minute. */
+static void
+linger_has_its_defaults(void **state)
+{
+    (void)state;
+    ASSERT_PARSES("--linger", expected.linger = true;
+                  expected.look_every_ms = 5000;
+                  expected.time_limit_ms = 70000;
+                  expected.hard_limit_ms = 77000);
+    ASSERT_PARSES("--linger|--look-every|100ms|--time-limit|50s",
+                  expected.linger = true;
+                  expected.look_every_ms = 100;
+                  expected.time_limit_ms = 50000;
+                  expected.hard_limit_ms = 57000);
+    ASSERT_PARSES("--linger|--no-lock", expected.linger = true;
+                  expected.lock = false;
+                  expected.look_every_ms = 5000;
+                  expected.time_limit_ms = 70000;
+                  expected.hard_limit_ms = 77000);
+    ASSERT_PARSES("status|--sweep|a", expected.verb = OSW_VERB_STATUS;
+                  expected.sweep = "a");
 }
 
 static void
@@ -523,6 +550,10 @@ static const struct refusal refusals[] = {
     {"-n|--fail-if-busy", "--fail-if-busy" NOT_DRY},
     {"--fail-if-busy|--no-lock",
      "--fail-if-busy: contradicts --no-lock" ONE_OF},
+    {"--fail-if-busy|--linger", "--fail-if-busy: contradicts --linger" ONE_OF},
+    {"--no-lock|--slots|2", "--slots: contradicts --no-lock" ONE_OF},
+    {"--look-every|1s",
+     "--look-every: for --linger only; add --linger, or leave it out"},
     {"-q|-v", "--quiet: contradicts --verbose" ONE_OF},
     {"-v|-q", "--quiet: contradicts --verbose" ONE_OF},
     {"--hard-limit|44s",
@@ -682,7 +713,7 @@ static void
 help_shows_every_listed_option(void **state)
 {
     (void)state;
-    assert_int_equal(for_each_listed(check_help_has), 27);
+    assert_int_equal(for_each_listed(check_help_has), 30);
 }
 
 static void
@@ -805,8 +836,9 @@ help_names_the_real_defaults(void **state)
         {"--batch-size=", "(default 500)", "--batch-size|500"},
         {"--jobs=", "(default 1)", "--jobs|1"},
         {"--depth=", "(default 64)", "--depth|64"},
+        {"--slots=", "(default 1)", "--slots|1"},
         {"--max-orders=", "(default 0, no limit)", "--max-orders|0"},
-        {"--time-limit=", "(default 45s)", "--time-limit|45s"},
+        {"--time-limit=", "(default 45s,", "--time-limit|45s"},
         {"--hard-limit=", "(default 52s,", "--hard-limit|52s"},
     };
     char *help = written_by(osw_help_write);
@@ -833,6 +865,7 @@ main(void)
         cmocka_unit_test(no_arguments_give_the_defaults),
         cmocka_unit_test(an_empty_argv_gives_the_defaults),
         cmocka_unit_test(every_option_sets_its_field),
+        cmocka_unit_test(linger_has_its_defaults),
         cmocka_unit_test(connection_options_are_those_of_psql),
         cmocka_unit_test(check_takes_a_role_and_probe),
         cmocka_unit_test(explain_takes_a_key),

@@ -152,7 +152,8 @@ json_has_every_field_on_one_line(void **state)
                   "{\"sweep\":\"cancel_unpaid\",\"run\":42,"
                   "\"stopped\":\"time limit\",\"rest\":true,"
                   "\"swept\":9000,\"kept\":2,\"locked\":3,\"changed\":4,"
-                  "\"gone\":5,\"failed\":6,\"unknown\":7,"
+                  "\"gone\":5,\"failed\":6,\"unknown\":7,\"late_p50\":null,"
+                  "\"late_p99\":null,\"late_max\":null,"
                   "\"seconds\":45.007,"
                   "\"next_deadline\":\"2024-02-29T12:00:00Z\","
                   "\"exit\":1,\"error\":\"the server is away\"}\n");
@@ -170,7 +171,8 @@ json_of_a_sweep_that_was_not_run_has_the_same_fields(void **state)
                   "{\"sweep\":\"remind\",\"run\":null,"
                   "\"stopped\":\"busy\",\"rest\":false,"
                   "\"swept\":0,\"kept\":0,\"locked\":0,\"changed\":0,"
-                  "\"gone\":0,\"failed\":0,\"unknown\":0,"
+                  "\"gone\":0,\"failed\":0,\"unknown\":0,\"late_p50\":null,"
+                  "\"late_p99\":null,\"late_max\":null,"
                   "\"seconds\":0.000,\"next_deadline\":null,"
                   "\"exit\":75,\"error\":null}\n");
 }
@@ -192,7 +194,8 @@ json_escapes_an_error_of_the_server(void **state)
                   "{\"sweep\":\"remind\",\"run\":1,"
                   "\"stopped\":\"broken\",\"rest\":false,"
                   "\"swept\":0,\"kept\":0,\"locked\":0,\"changed\":0,"
-                  "\"gone\":0,\"failed\":0,\"unknown\":0,"
+                  "\"gone\":0,\"failed\":0,\"unknown\":0,\"late_p50\":null,"
+                  "\"late_p99\":null,\"late_max\":null,"
                   "\"seconds\":0.000,\"next_deadline\":null,"
                   "\"exit\":78,\"error\":\"column \\\"o.paid\\\" does not "
                   "exist: E'\\\\x41'\\u000aZeile f\xc3\xbcnf\"}\n");
