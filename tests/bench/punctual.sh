@@ -91,7 +91,7 @@ tick()
     start=$((minute + 30))
     prepare_orders "$start"
     must_be_before "$minute"
-    # One that lingers is there for the last deadline; else the tick after it is.
+    # One that lingers is there for the last deadline; else the next tick is.
     last=$((start + span))
     [[ " $* " = *' --linger '* ]] || last=$((last + 59))
     for ((tick = minute; tick <= last; tick += 60)); do
@@ -164,8 +164,8 @@ load_orders()
 }
 
 # They expire in the hour to come; but a fifth has, and is still to be found, as
-# in a Redis that has long been at it: the more it finds, the faster it looks, and
-# at a fifth it finds as many as expire.
+# in a Redis that has long been at it: the more it finds, the faster it looks,
+# and at a fifth it finds as many as expire.
 load_others()
 {
     awk -v n="$others" 'BEGIN {
@@ -180,9 +180,10 @@ load_others()
 # in one session, a transaction each, flushed as late as order-sweep's.
 subscribe()
 {
+    local cancel='SELECT order_sweep.cancel_unpaid_cancel(\1, NULL, 0);'
     # Its redis-cli ends with an error, for its connection is cut.
     { redis subscribe "$expired" 2>/dev/null || :; } |
-        sed -u -n 's/^order:\([0-9]*\)$/SELECT order_sweep.cancel_unpaid_cancel(\1, NULL, 0);/p' |
+        sed -u -n "s/^order:\([0-9]*\)\$/$cancel/p" |
         PGUSER=cron PGOPTIONS='-c synchronous_commit=off' sql -d bench \
             >>"$scratch/outcomes" &
     subscriber=$!
@@ -290,8 +291,8 @@ done
 [ -n "$measured" ] || die "no way matches $only"
 
 machine
-echo "- Redis $(redis-cli --version | sed 's/.* //'), on a Unix socket; default" \
-    "settings but for no persistence"
+echo "- Redis $(redis-cli --version | sed 's/.* //'), on a Unix socket;" \
+    "default settings but for no persistence"
 printf '\n%s orders due at random in %s s; lateness in ms:\n\n' "$due" "$span"
 sql -v patience="$patience" -f "$here/report_punctual.sql" \
     <"$scratch/lateness"

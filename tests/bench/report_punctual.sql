@@ -1,5 +1,5 @@
 -- The table of punctual.sh, whose orders come on stdin.  What was not swept is
--- later than all that was: a percentile that falls on it is told as "not swept".
+-- later than all that was; a percentile that falls on it is told so.
 
 \set ON_ERROR_STOP on
 
