@@ -11,7 +11,7 @@ doublings(int64_t ms)
 {
     int count = 0;
 
-    while (ms >> count >= 2 * OSW_LATENESS_STEPS) {
+    while (ms >> count >= INT64_C(2) * OSW_LATENESS_STEPS) {
         count++;
     }
     return count;

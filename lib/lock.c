@@ -39,7 +39,7 @@ ask(struct osw_pg *pg,
 {
     const struct osw_pg_statement statement = {NULL, text, 3};
     struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
-    struct key_text values;
+    struct key_text values = {.values = {NULL}};
 
     write_key(key, &values);
     if (!osw_pg_query(

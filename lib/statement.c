@@ -15,7 +15,7 @@ static struct osw_waiting *
 copy(const struct osw_pg_statement *statement, const char *const *values)
 {
     size_t count = statement != NULL ? (size_t)statement->parameters : 0;
-    size_t size = sizeof(struct osw_waiting) + count * sizeof(values[0]);
+    size_t size = sizeof(struct osw_waiting) + count * sizeof(char *);
     struct osw_waiting *waiting = NULL;
     char *text = NULL;
 
