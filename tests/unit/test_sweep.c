@@ -24,6 +24,7 @@
 #define SEGMENTS 4096
 #define LINES    16
 #define NEVER    INT64_MAX
+#define LATE_MS  7 /* each order, as it is listed */
 
 /* An order of the shop; row 0 is the oldest. */
 struct row {
@@ -360,6 +361,7 @@ list(struct shop *shop,
             (void)snprintf(text, sizeof text, "%d", row);
             shop->rows[row].listed = true;
             osw_order_push(orders, osw_order_new(2, values));
+            orders->tail->due_ms = shop->now_ms - LATE_MS;
         }
     }
 }
@@ -658,6 +660,7 @@ assert_books(const struct shop *shop)
     }
     assert_int_equal(sum, shop->settled + shop->in_flight + shop->forgotten);
     assert_int_equal(result->counts[OSW_OUTCOME_SWEPT], shop->swept);
+    assert_int_equal(result->lateness.count, shop->swept);
     assert_in_range(shop->cancels, 0, 1);
     assert_true(finished || shop->lost || shop->cancels == 1);
     assert_int_equal(result->stop == OSW_SWEEP_LOST,
@@ -717,6 +720,23 @@ assert_end(const struct shop *shop, enum osw_sweep_stop stop, bool rest)
 }
 
 /* --- The walk ------------------------------------------------------------ */
+
+/* From the deadline to the answer: the wait for those before it, too. */
+static void
+lateness_is_that_of_what_was_swept(void **state)
+{
+    struct shop *shop = open_shop(4);
+
+    (void)state;
+    script(shop, 1, 2, "kept: rule");
+    script_cost(shop, 0, 4, 10);
+    sweep(shop);
+    assert_counts(shop, "swept 3, kept 1");
+    assert_int_equal(shop->result.lateness.count, 3);
+    assert_int_equal(osw_lateness_percentile(&shop->result.lateness, 1),
+                     LATE_MS + 10);
+    assert_int_equal(shop->result.lateness.max_ms, LATE_MS + 40);
+}
 
 static void
 nothing_due_ends_the_run_after_one_look(void **state)
@@ -2224,6 +2244,7 @@ int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lateness_is_that_of_what_was_swept),
         cmocka_unit_test(nothing_due_ends_the_run_after_one_look),
         cmocka_unit_test(one_due_order_is_swept),
         cmocka_unit_test(all_due_orders_are_swept_once_and_oldest_first),
