@@ -83,11 +83,11 @@ mkfifo "$ORDER_SWEEP_TMP/payment"
 psql -X -q -A -t -o /dev/null <"$ORDER_SWEEP_TMP/payment" &
 payment=$!
 exec 8>"$ORDER_SWEEP_TMP/payment"
-place 1 '29 minutes 58 seconds'
+place 1 '29 minutes 54 seconds'
 echo 'BEGIN; SELECT FROM shop.orders WHERE order_status = 1 FOR UPDATE;' >&8
 wait_until "EXISTS (SELECT FROM pg_stat_activity
     WHERE datname = current_database() AND state = 'idle in transaction')"
-place 1 '29 minutes 57 seconds'
+place 1 '29 minutes 54 seconds'
 wait_until "($swept) = $n + 17"
 wait_until "(SELECT bool_and(created <= extract(epoch FROM now()) - 1800)
     FROM shop.orders WHERE order_status = 1 AND created > 0
