@@ -89,9 +89,9 @@ wait_until "EXISTS (SELECT FROM pg_stat_activity
     WHERE datname = current_database() AND state = 'idle in transaction')"
 place 1 '29 minutes 54 seconds'
 wait_until "($swept) = $n + 17"
-wait_until "(SELECT bool_and(created <= extract(epoch FROM now()) - 1800)
-    FROM shop.orders WHERE order_status = 1 AND created > 0
-     AND id IN (SELECT id FROM shop.orders ORDER BY id DESC LIMIT 2))"
+wait_until "(SELECT order_status = 1
+                   AND created <= extract(epoch FROM now()) - 1800
+    FROM shop.orders WHERE id = (SELECT max(id) - 1 FROM shop.orders))"
 value $((n + 17)) "$swept"
 echo 'COMMIT;' >&8
 wait_until "($swept) = $n + 18"
