@@ -23,7 +23,8 @@ slots()
 
 # early: orders swept before their deadline.
 early="SELECT count(*) FROM shop.orders o
-    JOIN order_sweep.journal j ON j.order_key = jsonb_build_array(o.id)
+    JOIN order_sweep.journal j ON j.sweep = 'cancel_unpaid'
+     AND j.order_key = jsonb_build_array(o.id)
     WHERE j.swept_at < to_timestamp(o.created) + interval '30 minutes'"
 
 new_shop linger 20 4
@@ -185,6 +186,26 @@ is 'both sweeps' 2 "$(grep -c '"swept":1,' "$out")"
 value t 'SELECT max(j.swept_at) >= max(h.at)
     FROM order_sweep.journal j, shop.hint h WHERE j.sweep = $$another$$'
 value 0 "$early"
+
+# Deadlines that come while it looks, for looks that take long.
+sql -o /dev/null <<'SQL'
+CREATE FUNCTION shop.slow(timestamptz) RETURNS timestamptz LANGUAGE plpgsql
+AS 'BEGIN PERFORM pg_sleep(0.05); RETURN $1; END';
+SELECT order_sweep.define(
+    sweep => 'another', orders => 'shop.hint', key => '{id}',
+    unpaid => $$o.state = 'new'$$, deadline => 'shop.slow(o.at)',
+    set => $$state = 'old'$$);
+INSERT INTO shop.hint
+SELECT 10 + i, 'new', now() + interval '1 second' + i * interval '0.13 seconds'
+  FROM generate_series(1, 8) i;
+SQL
+start --linger --time-limit 1m --look-every 1h --sweep another
+wait_until "NOT EXISTS (SELECT FROM shop.hint WHERE state = 'new')"
+kill -TERM "$pid"
+finish 75
+value t 'SELECT bool_and(j.swept_at >= h.at) FROM order_sweep.journal j
+    JOIN shop.hint h ON j.order_key = jsonb_build_array(h.id)
+    WHERE j.sweep = $$another$$'
 
 # A broken one is told of once, and the other one is swept.
 sql -c 'ALTER TABLE shop.hint DROP state'
