@@ -7,6 +7,9 @@ set -euo pipefail
 # shellcheck source=tests/support/shop.sh
 . "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
 
+# The snapshots of runs that wait would disturb other tests.
+own_server
+
 swept="SELECT count(*) FROM order_sweep.journal WHERE sweep = 'cancel_unpaid'"
 ours="SELECT FROM pg_stat_activity a WHERE a.datname = current_database()
     AND a.application_name LIKE 'order-sweep%'"
@@ -158,7 +161,7 @@ invariants
 # A holder that is stopped loses its place: 10 s after it should have looked.
 start --linger --time-limit 4s --look-every 100ms
 first=$pid
-trap 'kill -CONT "$first" 2>/dev/null || :; drop_dbs' EXIT
+trap 'kill -CONT "$first" 2>/dev/null || :; cluster_stop' EXIT
 slots 1 0
 kill -STOP "$first"
 place 1 '1 hour'

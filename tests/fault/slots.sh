@@ -7,6 +7,9 @@ set -euo pipefail
 # shellcheck source=tests/support/shop.sh
 . "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
 
+# The snapshots of runs that wait would disturb other tests.
+own_server
+
 orders=2000
 due='SELECT count(*) FROM order_sweep.cancel_unpaid_due(NULL)'
 

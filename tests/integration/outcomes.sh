@@ -96,7 +96,7 @@ batch()
     ask "SELECT string_agg(k1::text, ' ' ORDER BY number)
            FROM order_sweep.cancel_unpaid_batch(NULL, (SELECT created
                     FROM shop.orders WHERE id = $1), $1, $2)
-                WITH ORDINALITY AS b (since, k1, number)"
+                WITH ORDINALITY AS b (since, k1, late_ms, number)"
 }
 is 'first page' "$(batch 0 2)" "$oldest $twin1"
 is 'second page' "$(batch "$twin1" 2)" "$twin2 $late"
@@ -104,7 +104,7 @@ is 'third page' "$(batch "$late" 2)" ''
 is 'all in one page' "$(batch 0 10)" "$oldest $twin1 $twin2 $late"
 is 'newest' "$(ask "SELECT string_agg(k1::text, ' ' ORDER BY number)
     FROM order_sweep.cancel_unpaid_newest(NULL, 3)
-         WITH ORDINALITY AS b (since, k1, number)")" "$late $twin2 $twin1"
+         WITH ORDINALITY AS b (since, k1, late_ms, number)")" "$late $twin2 $twin1"
 is 'due, with those that are kept' "$(ask "SELECT string_agg(order_key || state,
     ' ' ORDER BY deadline, order_key)
     FROM order_sweep.cancel_unpaid_due(NULL)")" "[$old]keep: too old \
