@@ -82,9 +82,9 @@ place 200 '1 hour'
 slow_orders 0.1
 sql -o /dev/null <<'SQL'
 CREATE OR REPLACE FUNCTION shop.slow(timestamptz) RETURNS timestamptz
-LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.007); RETURN $1; END';
+LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.5); RETURN $1; END';
 SQL
-hints 30 '1 second' 0
+hints 1 '4 seconds' 0
 start --linger --time-limit 1m --look-every 1m
 wait_until "$hinted"
 value t 'SELECT count(*) > 0 FROM order_sweep.cancel_unpaid_due(NULL)'
