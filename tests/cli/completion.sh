@@ -88,6 +88,7 @@ done <"$work/table"
 offers "$(of run)" --sweep check -
 offers "$(of run)" --sweep = check -
 offers "$(of run)" -d check -
+offers '' explain -- ''
 
 # Without a program there is nothing to offer, and nothing to say.
 ORDER_SWEEP_BIN=$work/none offers '' ''
