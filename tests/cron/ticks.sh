@@ -1,5 +1,5 @@
 #!/bin/bash
-# Debian's cron with the entry as it is shipped but for one #, two ticks: what is
+# Debian's cron with the entry as it is shipped, switched on, two ticks: what is
 # due is swept by the first one after it, and nobody gets mail of it. With the
 # line for runs that linger, in another database, it is swept between the ticks.
 set -euo pipefail

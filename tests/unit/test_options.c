@@ -723,12 +723,16 @@ the_list_names_the_commands(void **state)
     char *list = written_by(osw_help_list);
 
     (void)state;
-    assert_non_null(strstr(list, "\n--limit\t-\tN\trun\n"));
+    assert_non_null(strstr(list,
+                           "\n--limit\t-\tN\t"
+                           "run\n"));
     assert_non_null(strstr(list, "\n--role\t-\tNAME\tcheck\n"));
-    assert_non_null(
-        strstr(list, "\n--pooler\t-\tauto|yes|no\trun,check,explain,status\n"));
-    assert_non_null(
-        strstr(list, "\n--help\t?\t-\trun,check,explain,status,migrate\n"));
+    assert_non_null(strstr(list,
+                           "\n--pooler\t-\tauto|yes|no\t"
+                           "run,check,explain,status\n"));
+    assert_non_null(strstr(list,
+                           "\n--help\t?\t-\t"
+                           "run,check,explain,status,migrate\n"));
     free(list);
 }
 
