@@ -77,20 +77,37 @@ osw_help_write(FILE *out)
         out);
 }
 
+/* The commands that take an option; a dry run is a run. */
+static void
+write_commands(FILE *out, unsigned modes)
+{
+    const char *separator = "";
+
+    for (const struct osw_verb_row *verb = osw_verb_rows; verb->name != NULL;
+         verb++) {
+        unsigned mode = verb->verb == OSW_VERB_RUN ? MODE_RUN : verb->mode;
+
+        if ((modes & mode) != 0) {
+            (void)fprintf(out, "%s%s", separator, verb->name);
+            separator = ",";
+        }
+    }
+}
+
 void
 osw_help_list(FILE *out)
 {
     for (size_t i = 0; i < OSW_OPTION_ROWS; i++) {
-        if (osw_option_rows[i].group != GROUP_HIDDEN) {
+        const struct osw_option_row *row = &osw_option_rows[i];
+
+        if (row->group != GROUP_HIDDEN) {
             (void)fprintf(out,
-                          "%s\t%c\t%s\n",
-                          osw_option_rows[i].name,
-                          osw_option_rows[i].letter != '\0'
-                              ? osw_option_rows[i].letter
-                              : '-',
-                          osw_option_rows[i].argument != NULL
-                              ? osw_option_rows[i].argument
-                              : "-");
+                          "%s\t%c\t%s\t",
+                          row->name,
+                          row->letter != '\0' ? row->letter : '-',
+                          row->argument != NULL ? row->argument : "-");
+            write_commands(out, row->modes);
+            (void)fputc('\n', out);
         }
     }
 }

@@ -10,8 +10,9 @@
 void osw_help_write(FILE *out);
 
 /*
- * Write the table for tests and completion, a line an option: --name, tab,
- * short letter or -, tab, argument or -.  The hidden ones are left out.
+ * Write the table for completion and tests, a line an option: --name, tab,
+ * short letter or -, tab, argument or -, tab, the commands that take it with
+ * commas between.  The hidden ones are left out.
  */
 void osw_help_list(FILE *out);
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The crontab entry: cron reads all of it, it names the program of its own
-# build, it is inert without the program, and it passes on the program's status,
-# output and database.
+# The crontab entry: nothing is run until a # is taken away; then cron reads all
+# of it, it names the program of its own build, it is inert without the program,
+# and it passes on the program's status, output and database.
 set -eu
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -120,7 +120,13 @@ check_prefix()
         cat "$scratch/configured" >&2
         exit 1
     fi
-    entry=$scratch/build/cron.d/order-sweep
+    shipped=$scratch/build/cron.d/order-sweep
+    if grep -v -E '^(#|$|[A-Z]+=)' "$shipped"; then
+        fail "that is run before anybody wanted it"
+    fi
+    # The first # that is followed by a job.
+    entry=$scratch/order-sweep-entry
+    sed '0,/^#\*/s//*/' "$shipped" >"$entry"
     program=$1/bin/order-sweep
     check_form
     check_lines

@@ -65,7 +65,18 @@ check_answers() {
     cmp -s "$work/out" "$work/version" || fail "-V differs from --version"
 
     expect_answer --list-options
-    sort "$work/out" >"$work/options"
+    cut -f 1-3 "$work/out" | sort >"$work/options"
+    # "command --option" a line
+    awk -F '\t' '{
+        count = split($4, command, ",")
+        for (i = 1; i <= count; i++) {
+            print command[i] " " $1
+            if ($2 != "-") {
+                print command[i] " -" $2
+            }
+        }
+    }' "$work/out" | sort >"$work/commands_options"
+    cut -d ' ' -f 1 "$work/commands_options" | sort -u >"$work/commands"
     expect_answer --list-exit-codes
     sort "$work/out" >"$work/exit_codes"
 }
@@ -145,6 +156,28 @@ options_of_readme() {
         }' | sort
 }
 
+commands_of_help() {
+    sed -n '/^Usage:/,/^$/s/^  order-sweep \[\{0,1\}\([a-z]*\).*/\1/p' \
+        "$work/help" | sort
+}
+
+# The list that begins DESCRIPTION.
+commands_of_page() {
+    sed -n '/^The commands are:/,/^\.El/s/^\.It Cm //p' "$page" | sort
+}
+
+# "command --option" a line, what SYNOPSIS shows of each command.
+synopsis_of_page() {
+    sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/p' "$page" | awk '
+        /^\.(Op )?Cm / { command = $NF }
+        /^\.Op Fl -/ { print command " -" $3 }
+        /^\.Op Fl [a-z]/ {
+            for (i = 1; i <= length($3); i++) {
+                print command " -" substr($3, i, 1)
+            }
+        }' | sort
+}
+
 exit_codes_of_page() {
     sed -n '/^\.Sh EXIT STATUS/,/^\.El/p' "$page" |
         awk '/^\.It / { code = $2; getline; print code "\t" $0 }' |
@@ -162,6 +195,18 @@ check_agreement() {
     options_of_page >"$work/page_options"
     expect_equal "option list of the man page" "$work/options" \
         "$work/page_options"
+    commands_of_help >"$work/help_commands"
+    expect_equal "usage of --help" "$work/commands" "$work/help_commands"
+    commands_of_page >"$work/page_commands"
+    expect_equal "command list of the man page" "$work/commands" \
+        "$work/page_commands"
+    synopsis_of_page >"$work/synopsis"
+    cut -d ' ' -f 1 "$work/synopsis" | sort -u >"$work/synopsis_commands"
+    expect_equal "SYNOPSIS of the man page" "$work/commands" \
+        "$work/synopsis_commands"
+    comm -13 "$work/commands_options" "$work/synopsis" >"$work/foreign"
+    [ ! -s "$work/foreign" ] ||
+        fail "SYNOPSIS: not of this command: $(cat "$work/foreign")"
     exit_codes_of_page >"$work/page_codes"
     expect_equal "EXIT STATUS of the man page" "$work/exit_codes" \
         "$work/page_codes"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# Debian's cron with the entry as it is shipped, two ticks: what is due is swept
-# by the first one after it, and nobody gets mail of it. With the line for runs
-# that linger, in another database, it is swept between the ticks.
+# Debian's cron with the entry as it is shipped, switched on, two ticks: what is
+# due is swept by the first one after it, and nobody gets mail of it. With the
+# line for runs that linger, in another database, it is swept between the ticks.
 set -euo pipefail
 
 # shellcheck source=tests/support/shop.sh
@@ -42,10 +42,14 @@ sql -d postgres -c 'CREATE DATABASE lingering TEMPLATE shop'
 cp "${ORDER_SWEEP_TOOL_BIN:-$ORDER_SWEEP_BIN}" "$prefix/bin/order-sweep"
 "$CMAKE" -S "$ORDER_SWEEP_SOURCE" -B "$folder/build" -G Ninja \
     -D ORDER_SWEEP_TESTS=OFF -D CMAKE_INSTALL_PREFIX="$prefix" >"$out"
-cp "$folder/build/cron.d/order-sweep" "$folder/cron.d/order-sweep"
+# As whoever wants runs does: take the # away from one of the two lines.
+sed '/^#\*.*\/order-sweep$/s/^#//' "$folder/build/cron.d/order-sweep" \
+    >"$folder/cron.d/order-sweep"
+is 'plain jobs' 1 "$(grep -c '^\*.*/order-sweep$' "$folder/cron.d/order-sweep")"
 # The other line instead of the first, and the other database.
-sed -e '/^\*/d' -e 's/^#\*/*/' -e 's/^PGDATABASE=.*/PGDATABASE=lingering/' \
-    "$folder/cron.d/order-sweep" >"$folder/cron.d/lingering"
+sed -e '/^#\*.* --linger$/s/^#//' \
+    -e 's/^PGDATABASE=.*/PGDATABASE=lingering/' \
+    "$folder/build/cron.d/order-sweep" >"$folder/cron.d/lingering"
 is 'jobs that linger' 1 \
     "$(grep -c '^\*.* --linger$' "$folder/cron.d/lingering")"
 # That mail would be seen: a job that has something to say each minute.

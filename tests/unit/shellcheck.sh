@@ -10,7 +10,7 @@ if ! command -v shellcheck >/dev/null; then
     exit 77
 fi
 {
-    find cmd tests -name '*.sh'
+    find cmd tests -name '*.sh' -o -name '*.bash'
     find .ci cmd tests -type f ! -name '*.*' -exec \
         grep -lE '^#!/bin/(ba)?sh$' {} +
 } | sort -u | xargs shellcheck -x -P SCRIPTDIR -P . \

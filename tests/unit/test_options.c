@@ -657,7 +657,7 @@ written_by(void (*write)(FILE *))
     return text;
 }
 
-/* Call check for each line of the list, split into its three fields. */
+/* Call check for each line of the list, with its first three fields. */
 static unsigned
 for_each_listed(void (*check)(const char *, char, const char *))
 {
@@ -669,11 +669,12 @@ for_each_listed(void (*check)(const char *, char, const char *))
          row = strsep(&rest, "\n")) {
         char *name = strsep(&row, "\t");
         char *letter = strsep(&row, "\t");
+        const char *argument = strsep(&row, "\t");
 
         assert_non_null(row);
         assert_null(strchr(row, '\t'));
         assert_int_equal(strlen(letter), 1);
-        check(name, letter[0], row);
+        check(name, letter[0], argument);
         count++;
     }
     free(list);
@@ -714,6 +715,25 @@ help_shows_every_listed_option(void **state)
 {
     (void)state;
     assert_int_equal(for_each_listed(check_help_has), 30);
+}
+
+static void
+the_list_names_the_commands(void **state)
+{
+    char *list = written_by(osw_help_list);
+
+    (void)state;
+    assert_non_null(strstr(list,
+                           "\n--limit\t-\tN\t"
+                           "run\n"));
+    assert_non_null(strstr(list, "\n--role\t-\tNAME\tcheck\n"));
+    assert_non_null(strstr(list,
+                           "\n--pooler\t-\tauto|yes|no\t"
+                           "run,check,explain,status\n"));
+    assert_non_null(strstr(list,
+                           "\n--help\t?\t-\t"
+                           "run,check,explain,status,migrate\n"));
+    free(list);
 }
 
 static void
@@ -878,6 +898,7 @@ main(void)
         cmocka_unit_test(an_empty_word_is_no_command),
         cmocka_unit_test(a_refusal_leaves_no_trace_in_the_next_parse),
         cmocka_unit_test(help_shows_every_listed_option),
+        cmocka_unit_test(the_list_names_the_commands),
         cmocka_unit_test(every_option_refuses_an_empty_argument),
         cmocka_unit_test(help_keeps_to_eighty_columns),
         cmocka_unit_test(help_hides_what_tests_use),
