@@ -1,5 +1,6 @@
 #include "command.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "check.h"
@@ -7,11 +8,13 @@
 #include "explain.h"
 #include "fault.h"
 #include "holders.h"
+#include "late.h"
 #include "migrate.h"
 #include "pg.h"
 #include "preview.h"
 #include "probe.h"
 #include "report.h"
+#include "retry.h"
 #include "session.h"
 #include "task.h"
 
@@ -234,6 +237,87 @@ osw_command_status(const struct osw_options *options,
         !osw_holders(
             task.pg, options->sweep, task.hard_ms, task.format, out, &error)) {
         osw_task_fail(&task, NULL, &error);
+    }
+    osw_task_end(&task);
+    return task.exit;
+}
+
+static void
+retry_all(struct osw_task *task)
+{
+    const struct osw_options *options = task->options;
+    struct osw_error error = OSW_ERROR_INIT;
+    int64_t released = 0;
+
+    for (int i = 0; i < task->probe.count; i++) {
+        if (!osw_retry(task->pg,
+                       task->probe.sweeps[i].name,
+                       options->key,
+                       options->key_columns,
+                       task->hard_ms,
+                       task->format,
+                       task->out,
+                       &released,
+                       &error)) {
+            osw_task_fail(task, task->probe.sweeps[i].name, &error);
+            return;
+        }
+    }
+    if (task->format == OSW_REPORT_TEXT && released == 0) {
+        (void)fputs("no failed order waits\n", task->out);
+    } else if (task->format == OSW_REPORT_TEXT) {
+        (void)fprintf(task->out,
+                      "orders that the next run tries again: %" PRId64 "\n",
+                      released);
+    }
+}
+
+enum osw_exit
+osw_command_retry(const struct osw_options *options,
+                  int64_t started_ms,
+                  FILE *out)
+{
+    struct osw_task task;
+
+    osw_task_begin_answer(&task, options, started_ms, out);
+    if (osw_task_open(&task, true) && osw_task_look(&task) &&
+        osw_task_set_session(&task)) {
+        if (options->key_columns > 0 && task.probe.count > 1) {
+            osw_task_fail_several(&task, "retry");
+        } else {
+            retry_all(&task);
+        }
+    }
+    osw_task_end(&task);
+    return task.exit;
+}
+
+enum osw_exit
+osw_command_late(const struct osw_options *options,
+                 int64_t started_ms,
+                 FILE *out)
+{
+    struct osw_task task;
+    struct osw_error error = OSW_ERROR_INIT;
+    int64_t orders = 0;
+
+    osw_task_begin_answer(&task, options, started_ms, out);
+    if (osw_task_open(&task, false) && osw_task_look(&task) &&
+        osw_task_set_session(&task)) {
+        for (int i = 0; i < task.probe.count; i++) {
+            if (!osw_late(task.pg,
+                          task.probe.sweeps[i].name,
+                          task.hard_ms,
+                          task.format,
+                          out,
+                          &orders,
+                          &error)) {
+                osw_task_fail(&task, task.probe.sweeps[i].name, &error);
+            }
+        }
+    }
+    if (orders > 0) {
+        osw_task_note(&task, OSW_EXIT_PARTIAL);
     }
     osw_task_end(&task);
     return task.exit;

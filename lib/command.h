@@ -36,4 +36,14 @@ enum osw_exit osw_command_status(const struct osw_options *options,
                                  int64_t started_ms,
                                  FILE *out);
 
+/* Have failed orders tried again, as if they had not failed. */
+enum osw_exit osw_command_retry(const struct osw_options *options,
+                                int64_t started_ms,
+                                FILE *out);
+
+/* Orders that were paid after they were swept; OSW_EXIT_PARTIAL if any. */
+enum osw_exit osw_command_late(const struct osw_options *options,
+                               int64_t started_ms,
+                               FILE *out);
+
 #endif

@@ -213,7 +213,8 @@ take_key(struct parse *parse, const char *word)
 {
     struct osw_options *options = parse->options;
 
-    if (!parse->verb->takes_words || options->key_columns == OSW_KEY_COLUMNS) {
+    if (parse->verb->words == WORDS_NONE ||
+        options->key_columns == OSW_KEY_COLUMNS) {
         (void)osw_error_set(
             parse->error, OSW_EXIT_USAGE, "unexpected argument \"%s\"", word);
         return osw_error_hint(parse->error, "see order-sweep --help");
@@ -380,7 +381,7 @@ check_places(const struct parse *parse)
 static bool
 check_key(const struct parse *parse)
 {
-    if (!parse->verb->takes_words || parse->options->key_columns > 0) {
+    if (parse->verb->words != WORDS_NEEDED || parse->options->key_columns > 0) {
         return true;
     }
     (void)osw_error_set(

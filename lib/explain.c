@@ -3,46 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fault.h"
-#include "outcome.h"
+#include "key.h"
 #include "sql_text.h"
-
-/* The server would take no other text; and JSON holds no other. */
-static bool
-check_key(const char *const *key, int key_columns, struct osw_error *error)
-{
-    for (int i = 0; i < key_columns; i++) {
-        if (!osw_report_is_utf8(key[i])) {
-            (void)osw_error_set(
-                error, OSW_EXIT_USAGE, "explain: the key is no UTF-8 text");
-            return osw_error_hint(error, "give it in UTF-8");
-        }
-    }
-    return true;
-}
-
-/* The key as a JSON array of texts, to be freed; NULL if there is no memory. */
-static char *
-key_as_json(const char *const *key, int key_columns)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-
-    if (out == NULL) {
-        return NULL;
-    }
-    for (int i = 0; i < key_columns; i++) {
-        (void)fputc(i == 0 ? '[' : ',', out);
-        osw_report_json_string(out, key[i]);
-    }
-    (void)fputc(']', out);
-    if (fclose(out) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
 
 bool
 osw_explain_ask(struct osw_pg *pg,
@@ -58,22 +20,15 @@ osw_explain_ask(struct osw_pg *pg,
     char *json = NULL;
     bool done = false;
 
-    if (!check_key(key, key_columns, error)) {
-        return false;
-    }
-    json = key_as_json(key, key_columns);
+    json = osw_key_as_json(key, key_columns, error);
     if (json == NULL) {
-        return osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
+        return false;
     }
     values[1] = json;
     done = osw_pg_query(pg, &statement, values, 2, deadline_ms, parts, error);
     free(json);
     if (!done) {
-        osw_fault_classify(error);
-        if (osw_sqlstate_class(error->sqlstate, "22")) {
-            error->exit = OSW_EXIT_USAGE; /* the key is no such thing */
-            (void)osw_error_hint(error, "give the key's columns in order");
-        }
+        osw_key_classify(error);
     }
     return done;
 }

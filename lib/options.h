@@ -19,6 +19,8 @@ enum osw_verb {
     OSW_VERB_CHECK,
     OSW_VERB_EXPLAIN,
     OSW_VERB_STATUS,
+    OSW_VERB_RETRY,
+    OSW_VERB_LATE,
 };
 
 enum osw_format {
@@ -65,7 +67,7 @@ struct osw_options {
     bool print;                       /* migrate --print */
     bool probe;                       /* check --probe */
     const char *role;                 /* check --role; NULL: none */
-    const char *key[OSW_KEY_COLUMNS]; /* explain KEY... */
+    const char *key[OSW_KEY_COLUMNS]; /* explain KEY..., retry KEY... */
     int key_columns;
     bool help; /* this and the next three: answer and leave */
     bool version;
@@ -86,8 +88,9 @@ enum osw_option_mode {
     MODE_CHECK = 8,
     MODE_EXPLAIN = 16,
     MODE_STATUS = 32,
-    MODE_ANY =
-        MODE_RUN | MODE_MIGRATE | MODE_CHECK | MODE_EXPLAIN | MODE_STATUS,
+    MODE_RETRY = 64,
+    MODE_LATE = 128,
+    MODE_ANY = 255,
 };
 
 enum osw_option_group {
@@ -134,13 +137,20 @@ struct osw_option_row {
 
 extern const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS];
 
+/* May words follow a command, such as an order's key? */
+enum osw_words {
+    WORDS_NONE,
+    WORDS_TAKEN,
+    WORDS_NEEDED,
+};
+
 /* A command. */
 struct osw_verb_row {
     const char *name;
     enum osw_verb verb;
     unsigned mode;
     const char *usage; /* its line of the help */
-    bool takes_words;  /* words may follow it: a key */
+    enum osw_words words;
 };
 
 /* A row without a name ends the table. */

@@ -68,6 +68,10 @@ work(const struct osw_options *options, int64_t started_ms)
         return osw_command_explain(options, started_ms, stdout);
     case OSW_VERB_STATUS:
         return osw_command_status(options, started_ms, stdout);
+    case OSW_VERB_RETRY:
+        return osw_command_retry(options, started_ms, stdout);
+    case OSW_VERB_LATE:
+        return osw_command_late(options, started_ms, stdout);
     case OSW_VERB_RUN:
         break;
     }

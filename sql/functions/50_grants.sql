@@ -34,19 +34,19 @@ COMMENT ON FUNCTION order_sweep.grant_functions IS
 CREATE OR REPLACE FUNCTION order_sweep.read_functions()
 RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT '{schema_version,probe,preview,explain,blame,last_runs}'::text[] $$;
+AS $$ SELECT '{schema_version,probe,preview,explain,blame,last_runs,late}'::text[] $$;
 COMMENT ON FUNCTION order_sweep.read_functions IS
-    'the functions that a dry run, explain and status need';
+    'the functions that a dry run, explain, status and late need';
 
 CREATE OR REPLACE FUNCTION order_sweep.run_functions()
 RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT order_sweep.read_functions()
-        || '{calls_of,begin_run,left_over,finish_run,sign_of_life,take_slot}'::text[]
+        || '{calls_of,begin_run,left_over,finish_run,sign_of_life,take_slot,retry}'::text[]
 $$;
 COMMENT ON FUNCTION order_sweep.run_functions IS
-    'the functions that a run needs';
+    'the functions that a run needs, and retry';
 
 CREATE OR REPLACE FUNCTION order_sweep.read_suffixes()
 RETURNS text[] LANGUAGE sql IMMUTABLE

@@ -124,7 +124,8 @@ clean 'settings as before'
 functions_of_a_run()
 {
     printf 'order_sweep.%s\n' begin_run blame calls_of explain finish_run \
-        last_runs left_over preview probe schema_version sign_of_life take_slot \
+        last_runs late left_over preview probe retry schema_version sign_of_life \
+        take_slot \
         {cancel_unpaid,tidy}_{due,next,fault,clock,explain,batch,newest,cancel,fail} \
         cancel_unpaid_late | sort
 }

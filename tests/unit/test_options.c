@@ -235,6 +235,12 @@ linger_has_its_defaults(void **state)
                   expected.hard_limit_ms = 77000);
     ASSERT_PARSES("status|--sweep|a", expected.verb = OSW_VERB_STATUS;
                   expected.sweep = "a");
+    ASSERT_PARSES("late|--sweep|a", expected.verb = OSW_VERB_LATE;
+                  expected.sweep = "a");
+    ASSERT_PARSES("retry", expected.verb = OSW_VERB_RETRY);
+    ASSERT_PARSES("retry|7", expected.verb = OSW_VERB_RETRY;
+                  expected.key[0] = "7";
+                  expected.key_columns = 1);
 }
 
 static void
@@ -729,10 +735,10 @@ the_list_names_the_commands(void **state)
     assert_non_null(strstr(list, "\n--role\t-\tNAME\tcheck\n"));
     assert_non_null(strstr(list,
                            "\n--pooler\t-\tauto|yes|no\t"
-                           "run,check,explain,status\n"));
+                           "run,check,explain,status,retry,late\n"));
     assert_non_null(strstr(list,
                            "\n--help\t?\t-\t"
-                           "run,check,explain,status,migrate\n"));
+                           "run,check,explain,status,retry,late,migrate\n"));
     free(list);
 }
 
