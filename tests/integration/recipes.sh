@@ -66,8 +66,8 @@ sweep()
         wait "${runs[n]}" || is 'exit code of a run' $? 0
     done
     "$ORDER_SWEEP_BIN" >/dev/null
-    sql -c "SELECT string_agg(order_key[1]::text, ' '
-        ORDER BY order_key[1]::text) FROM order_sweep.journal"
+    sql -c "SELECT string_agg(order_key->>0, ' '
+        ORDER BY order_key->>0) FROM order_sweep.journal"
 }
 
 # recipe NAME SWEPT SED: sweeps these orders, and others when changed by sed.
