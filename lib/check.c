@@ -12,7 +12,7 @@
 #define PREPARED "order_sweep_checked"
 
 /* No sweep has this id: the lock that the probe tries. */
-static const struct osw_lock_key probe_key = {-1, 0, false};
+static const struct osw_lock_key probe_key = {.sweep_id = -1};
 
 struct finding {
     const char *level;

@@ -156,13 +156,17 @@ osw_claim_take_slot(struct osw_claim *claim,
     return osw_interrupt_count() > 0 ? OSW_CLAIM_STOPPED : OSW_CLAIM_BUSY;
 }
 
-bool
-osw_claim_release(struct osw_claim *claim,
-                  const struct osw_lock_key *key,
-                  int64_t deadline_ms,
-                  struct osw_error *error)
+void
+osw_claim_give_back(struct osw_claim *claim,
+                    const char *sweep,
+                    const struct osw_lock_key *key,
+                    int64_t deadline_ms)
 {
-    return osw_lock_release(&claim->lock, key, deadline_ms, error);
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (!osw_lock_release(&claim->lock, key, deadline_ms, &error)) {
+        osw_log(OSW_LOG_WARNING, "%s: %s", sweep, error.message);
+    }
 }
 
 void

@@ -60,14 +60,12 @@ enum osw_claim_result osw_claim_take_slot(struct osw_claim *claim,
                                           int *slot,
                                           struct osw_error *error);
 
-/*
- * Give back what was held, the last first.  False also if it was not held any
- * more.
- */
-bool osw_claim_release(struct osw_claim *claim,
-                       const struct osw_lock_key *key,
-                       int64_t deadline_ms,
-                       struct osw_error *error);
+/* Give back what was held, the last first; a warning is logged where that
+ * fails, or it was not held any more. */
+void osw_claim_give_back(struct osw_claim *claim,
+                         const char *sweep,
+                         const struct osw_lock_key *key,
+                         int64_t deadline_ms);
 
 void osw_claim_close(struct osw_claim *claim);
 

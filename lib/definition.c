@@ -30,6 +30,7 @@ osw_definition_load(struct osw_pg *pg,
                     const char *sweep,
                     int64_t deadline_ms,
                     struct osw_definition *definition,
+                    bool *there,
                     struct osw_error *error)
 {
     const struct osw_pg_statement statement = {NULL, osw_sql_calls, 1};
@@ -47,13 +48,10 @@ osw_definition_load(struct osw_pg *pg,
                       error)) {
         return false;
     }
-    if (definition->texts.rows != 1) {
-        osw_definition_clear(definition);
-        return osw_error_set(error,
-                             OSW_EXIT_CONFIG,
-                             "the sweep was paused or undefined meanwhile");
+    *there = definition->texts.rows == 1;
+    if (*there) {
+        fill(definition);
     }
-    fill(definition);
     return true;
 }
 

@@ -17,14 +17,15 @@ struct osw_definition {
 };
 
 /*
- * Read the statements of a sweep.  Returns false with the error filled if
- * that fails or if the sweep is no longer there to run.  On success the
- * definition is to be cleared after the connection's last use of it.
+ * Read the statements of a sweep.  On success *there tells if it still is
+ * there to run, not paused or undefined meanwhile; the definition is to be
+ * cleared after the connection's last use of it.
  */
 bool osw_definition_load(struct osw_pg *pg,
                          const char *sweep,
                          int64_t deadline_ms,
                          struct osw_definition *definition,
+                         bool *there,
                          struct osw_error *error);
 
 void osw_definition_clear(struct osw_definition *definition);

@@ -12,7 +12,8 @@ enum column {
     DUE,
     NEXT_DEADLINE,
     ERROR_MESSAGE,
-    SLOT, /* 0: the lock of the sweep itself */
+    SLOT,  /* 0: the lock of the sweep itself */
+    SLOTS, /* of so many */
     WAITS,
     HOST,
     PID,
@@ -61,9 +62,10 @@ write_holder(FILE *out, const struct osw_pg_answer *answer, int row)
     }
     if (slot > 0) {
         (void)fprintf(out,
-                      "%s slot %" PRId64,
+                      "%s slot %" PRId64 " of %s",
                       osw_pg_is_true(answer, row, WAITS) ? " for" : "",
-                      slot);
+                      slot,
+                      osw_pg_value(answer, row, SLOTS));
     }
     (void)fputs(": ", out);
     if (host != NULL) {
@@ -131,6 +133,8 @@ write_json(FILE *out, const struct osw_pg_answer *answer, int row)
     osw_report_json_string(out, osw_pg_value(answer, row, ERROR_MESSAGE));
     (void)fputs(",\"slot\":", out);
     write_number(out, answer, row, SLOT);
+    (void)fputs(",\"slots\":", out);
+    write_number(out, answer, row, SLOTS);
     (void)fputs(",\"waits\":", out);
     write_bool(out, answer, row, WAITS);
     (void)fputs(",\"host\":", out);

@@ -22,8 +22,21 @@
  * that cron starts stays. */
 #define ROW_MS INT64_C(90000)
 
-/* A sign of life comes well before others take the sweep for dead. */
-#define SIGN_S (OSW_SILENT_S - 60)
+/* A sign of life comes well before others take the sweep for dead; looks are a
+ * minute apart at most. */
+#define SIGN_S (OSW_SILENT_S - 120)
+
+/* One sweep's backlog keeps the others waiting for so long at most, if it gets
+ * on at all in this time. */
+#define TURN_MS INT64_C(1000)
+
+/* A sweep that failed is tried again after so many looks, a minute at most: as
+ * by cron. */
+#define REST_LOOKS 12
+#define REST_MS    INT64_C(60000)
+
+/* A seat that others hold is tried for again after this time at the latest. */
+#define SEATS_MS INT64_C(5000)
 
 #define NEVER INT64_MAX
 
@@ -33,9 +46,11 @@ struct seat {
     char name[64];
     bool held;        /* it has a slot, or needs none */
     bool due;         /* sweep it now */
-    bool over;        /* sweeping it failed: left to the next run */
-    bool told;        /* that its look fails, or that others are at work */
+    bool told_broken; /* its look fails */
+    bool told_busy;   /* others hold its lock without a sign of life */
     int64_t due_ms;   /* its next deadline, on our clock */
+    int64_t rest_ms;  /* it failed: not before this; 0: it did not */
+    int64_t turn_ms;  /* so long at a time, if there are others */
     int64_t again_ms; /* the wait before what is left is tried again */
     int64_t after_ms; /* then */
 };
@@ -82,6 +97,7 @@ add_seat(struct linger *linger, const struct osw_probe_sweep *sweep)
     seat->turn.name = seat->name;
     seat->turn.slot = 1;
     seat->due_ms = NEVER;
+    seat->turn_ms = TURN_MS;
     seats[linger->count++] = seat;
     return seat;
 }
@@ -146,7 +162,8 @@ take_seat(struct linger *linger, struct seat *seat, int64_t patience_ms)
                 seat->turn.slot);
         seat->held = true;
         linger->held++;
-        linger->look_ms = 0; /* what was seen before is old */
+        linger->look_ms = 0;  /* what was seen before is old */
+        linger->seats_ms = 0; /* who had this one may have had others */
         return true;
     case OSW_CLAIM_BUSY:
         return true;
@@ -167,11 +184,12 @@ static bool
 take_seats(struct linger *linger)
 {
     const int64_t now_ms = osw_clock_now_ms();
+    const int64_t every_ms = linger->worker->task.options->look_every_ms;
 
     if (linger->held > 0 && now_ms < linger->seats_ms) {
         return true;
     }
-    linger->seats_ms = now_ms + linger->worker->task.options->look_every_ms;
+    linger->seats_ms = now_ms + (every_ms < SEATS_MS ? every_ms : SEATS_MS);
     for (int i = 0; i < linger->count; i++) {
         const bool wait = linger->held == 0 && i == linger->count - 1;
 
@@ -185,7 +203,7 @@ take_seats(struct linger *linger)
 
 /* --- Looks ---------------------------------------------------------------- */
 
-/* Broken sweeps are told of once; the next run tells of them again. */
+/* Broken sweeps are told of once. */
 static void
 tell_broken(struct linger *linger,
             struct seat *seat,
@@ -194,10 +212,10 @@ tell_broken(struct linger *linger,
     struct osw_task *task = &linger->worker->task;
     struct osw_error error = OSW_ERROR_INIT;
 
-    if (!seat->told &&
+    if (!seat->told_broken &&
         osw_probe_failed(task->pg, sweep, task->hard_ms, &error)) {
         osw_task_fail(task, seat->name, &error);
-        seat->told = true;
+        seat->told_broken = true;
     }
 }
 
@@ -207,23 +225,23 @@ tell_broken(struct linger *linger,
  * deadline.
  */
 static void
-plan(struct linger *linger,
-     struct seat *seat,
-     const struct osw_probe_sweep *sweep)
+plan(struct seat *seat, const struct osw_probe_sweep *sweep)
 {
     const int64_t now_ms = osw_clock_now_ms();
 
+    seat->told_broken = false;
     /* Rounded up, and the clock may be within a millisecond: never early. */
     seat->due_ms = sweep->next_ms < 0 ? NEVER : now_ms + sweep->next_ms + 1;
-    if (!sweep->due) {
+    if (now_ms < seat->rest_ms) {
+        if (sweep->due || seat->due_ms < seat->rest_ms) {
+            seat->due_ms = seat->rest_ms;
+        }
+    } else if (!sweep->due) {
         seat->again_ms = 0;
     } else if (seat->again_ms == 0 || now_ms >= seat->after_ms) {
         seat->due = true;
     } else if (seat->after_ms < seat->due_ms) {
         seat->due_ms = seat->after_ms;
-    }
-    if (sweep->silent_s > SIGN_S && !sweep->paused && !seat->due) {
-        (void)osw_turn_live(linger->worker, seat->name);
     }
 }
 
@@ -246,8 +264,12 @@ look(struct linger *linger)
 
         if (sweep->error_message != NULL) {
             tell_broken(linger, seat, sweep);
-        } else if (seat->held && !seat->over) {
-            plan(linger, seat, sweep);
+        } else if (seat->held) {
+            plan(seat, sweep);
+            if (sweep->silent_s > SIGN_S && !sweep->paused && !seat->due &&
+                !osw_turn_live(worker, seat->name)) {
+                return false;
+            }
         }
     }
     return true;
@@ -279,22 +301,11 @@ tell_busy(struct linger *linger, struct seat *seat)
 
     for (int i = 0; i < probe->count; i++) {
         if (probe->sweeps[i].id == seat->turn.sweep_id &&
-            probe->sweeps[i].silent_s > OSW_SILENT_S && !seat->told) {
+            probe->sweeps[i].silent_s > OSW_SILENT_S && !seat->told_busy) {
             osw_turn_report_busy(linger->worker, &probe->sweeps[i]);
-            seat->told = true;
+            seat->told_busy = true;
         }
     }
-}
-
-/* One sweep's backlog must not keep the others waiting. */
-static int64_t
-end_of_sweeping(const struct linger *linger)
-{
-    const struct osw_task *task = &linger->worker->task;
-
-    return linger->held > 1
-               ? osw_clock_until_ms(task->options->look_every_ms, task->soft_ms)
-               : task->soft_ms;
 }
 
 /* Sweep under the lock.  False if nothing more can be done. */
@@ -304,15 +315,27 @@ sweep_seat(struct linger *linger, struct seat *seat)
     struct osw_worker *worker = linger->worker;
     struct osw_turn *turn = &seat->turn;
     const int64_t before = turn->open ? turn->result.lateness.count : 0;
-    const enum osw_turn_end end =
-        osw_turn_work(worker, turn, end_of_sweeping(linger));
+    const int64_t soft_ms =
+        linger->held > 1
+            ? osw_clock_until_ms(seat->turn_ms, worker->task.soft_ms)
+            : worker->task.soft_ms;
+    const enum osw_turn_end end = osw_turn_work(worker, turn, soft_ms);
+    const int64_t look_every_ms = worker->task.options->look_every_ms;
+    const bool swept = turn->open && turn->result.lateness.count > before;
 
-    if (!turn->open || turn->result.stop != OSW_SWEEP_DONE) {
-        /* Its time was over, or it failed, or could not be read at all. */
-        seat->due = turn->open && turn->result.stop == OSW_SWEEP_TIME_LIMIT;
-        seat->over = !seat->due;
+    plan_again(linger, seat, swept || end == OSW_TURN_REST);
+    /* A look that takes longer than a turn must not be the end of each. */
+    if (end != OSW_TURN_REST) {
+        seat->turn_ms = TURN_MS;
+    } else if (!swept) {
+        seat->turn_ms *= 2;
     }
-    plan_again(linger, seat, turn->result.lateness.count > before);
+    seat->rest_ms = 0;
+    if (end == OSW_TURN_FAILED) {
+        seat->rest_ms = osw_clock_until_ms(REST_LOOKS * look_every_ms,
+                                           osw_clock_now_ms() + REST_MS);
+        return !turn->open || osw_turn_close(worker, turn);
+    }
     return end != OSW_TURN_LOST;
 }
 
@@ -352,10 +375,9 @@ claim_and_sweep(struct linger *linger, struct seat *seat)
     if (!sweep_seat(linger, seat)) {
         return false;
     }
-    if (claimed == OSW_CLAIM_HELD &&
-        !osw_claim_release(
-            &worker->claim, &key, worker->task.drain_ms, &error)) {
-        osw_log(OSW_LOG_WARNING, "%s: %s", seat->name, error.message);
+    if (claimed == OSW_CLAIM_HELD) {
+        osw_claim_give_back(
+            &worker->claim, seat->name, &key, worker->task.drain_ms);
     }
     return true;
 }
@@ -368,8 +390,7 @@ sweep_due(struct linger *linger, bool *any)
     for (int i = 0; i < linger->count; i++) {
         struct seat *seat = linger->seats[i];
 
-        if (!seat->due || !seat->held || seat->over ||
-            !osw_turn_may_begin(linger->worker)) {
+        if (!seat->due || !seat->held || !osw_turn_may_begin(linger->worker)) {
             continue;
         }
         *any = true;
@@ -391,7 +412,7 @@ close_old_rows(struct linger *linger)
         struct osw_turn *turn = &linger->seats[i]->turn;
 
         if (turn->open && now_ms - turn->opened_ms >= ROW_MS &&
-            osw_turn_close(linger->worker, turn) == OSW_TURN_LOST) {
+            !osw_turn_close(linger->worker, turn)) {
             return false;
         }
     }
@@ -405,6 +426,9 @@ wake_ms(const struct linger *linger)
 
     if (linger->look_ms < until_ms) {
         until_ms = linger->look_ms;
+    }
+    if (linger->held < linger->count && linger->seats_ms < until_ms) {
+        until_ms = linger->seats_ms;
     }
     for (int i = 0; i < linger->count; i++) {
         if (linger->seats[i]->due_ms < until_ms) {
@@ -455,7 +479,7 @@ sleep_on(struct linger *linger)
     for (int i = 0; i < linger->count; i++) {
         struct seat *seat = linger->seats[i];
 
-        seat->due = seat->held && !seat->over && seat->due_ms <= now_ms;
+        seat->due = seat->held && seat->due_ms <= now_ms;
     }
     return true;
 }
@@ -476,10 +500,11 @@ go_on(struct linger *linger)
     if (!sweep_due(linger, &any)) {
         return false;
     }
-    if (any || osw_clock_now_ms() < linger->look_ms) {
-        return any || (close_old_rows(linger) && sleep_on(linger));
+    /* With a look after each round no sweep's backlog hides another's. */
+    if (!any && osw_clock_now_ms() < linger->look_ms) {
+        return close_old_rows(linger) && sleep_on(linger);
     }
-    return look(linger);
+    return !osw_turn_may_begin(linger->worker) || look(linger);
 }
 
 /* Why a sweep had no turn. */
@@ -496,9 +521,27 @@ report_none(struct linger *linger,
         osw_turn_report_none(worker, sweep, "signal", OSW_EXIT_TEMPORARY, NULL);
     } else if (!seat->held) {
         osw_turn_report_busy(worker, sweep);
-    } else if (!seat->told && !seat->over) {
+    } else if (!seat->told_broken && !seat->told_busy && seat->rest_ms == 0) {
         osw_turn_report_none(worker, sweep, why, OSW_EXIT_OK, NULL);
     }
+}
+
+/* Does what was seen last have one that others hold look dead?  That may be
+ * long ago. */
+static bool
+is_any_dead(const struct linger *linger)
+{
+    const struct osw_probe *probe = &linger->worker->task.probe;
+
+    for (int i = 0; i < probe->count; i++) {
+        const struct seat *seat = find_seat(linger, probe->sweeps[i].id);
+
+        if (seat != NULL && !seat->held &&
+            probe->sweeps[i].silent_s > OSW_SILENT_S) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Rows that are open are closed; a sweep that had none gets its report. */
@@ -517,6 +560,11 @@ report(struct linger *linger)
             }
             (void)osw_turn_close(worker, turn);
         }
+    }
+    if (worker->task.exit != OSW_EXIT_UNAVAILABLE &&
+        osw_interrupt_count() == 0 && is_any_dead(linger) &&
+        !osw_task_look_again(&worker->task)) {
+        return;
     }
     for (int i = 0;
          i < probe->count && worker->task.exit != OSW_EXIT_UNAVAILABLE;

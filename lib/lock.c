@@ -1,31 +1,39 @@
 #include "lock.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include <bsd/string.h>
-
 #include "clock.h"
+#include "host.h"
 #include "sql_text.h"
 
 /* The answer to a wait that was cancelled comes within this time. */
 #define CANCEL_MS 2000
 
+/* --slots at most. */
+#define SLOTS 16
+
 struct key_text {
     char sweep_id[16];
-    char slot[16];
+    char lock[16];
     const char *values[3];
 };
+
+/* As order_sweep.take_slot has it, too. */
+static int
+number(const struct osw_lock_key *key)
+{
+    return key->slot == 0 ? 0 : SLOTS * (key->slots - 1) + key->slot;
+}
 
 static void
 write_key(const struct osw_lock_key *key, struct key_text *text)
 {
     (void)snprintf(text->sweep_id, sizeof(text->sweep_id), "%d", key->sweep_id);
-    (void)snprintf(text->slot, sizeof(text->slot), "%d", key->slot);
+    (void)snprintf(text->lock, sizeof(text->lock), "%d", number(key));
     text->values[0] = text->sweep_id;
-    text->values[1] = text->slot;
+    text->values[1] = text->lock;
     text->values[2] = key->shared ? "t" : "f";
 }
 
@@ -138,13 +146,11 @@ osw_lock_release(struct osw_lock *lock,
 static void
 write_holder(char *text, size_t size)
 {
-    char host[HOST_NAME_MAX + 1] = "";
+    char host[OSW_HOST_SIZE];
 
-    if (gethostname(host, sizeof(host)) != 0) {
-        (void)strlcpy(host, "unknown", sizeof(host));
-    }
-    /* An application_name holds 63 bytes, with the moment behind this. */
-    (void)snprintf(text, size, "%.20s %ld", host, (long)getpid());
+    osw_host_name(host);
+    /* An application_name holds 63 bytes, and a process seven digits. */
+    (void)snprintf(text, size, "%.16s %ld", host, (long)getpid());
 }
 
 /*

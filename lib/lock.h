@@ -30,6 +30,7 @@ struct osw_lock {
 struct osw_lock_key {
     int sweep_id;
     int slot;    /* from 1; 0: the sweep itself */
+    int slots;   /* of so many: those of another number are others */
     bool shared; /* others may have it as well, shared like this */
 };
 

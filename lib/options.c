@@ -3,7 +3,8 @@
 #include "duration.h"
 
 #define SECOND INT64_C(1000)
-#define HOUR   (SECOND * 60 * 60)
+#define MINUTE (SECOND * 60)
+#define HOUR   (MINUTE * 60)
 #define DAY    (HOUR * 24)
 
 #define FIELD(member) offsetof(struct osw_options, member)
@@ -48,9 +49,9 @@ const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS] = {
      .kind = KIND_DURATION,
      .field = FIELD(look_every_ms),
      .min = SECOND / 10,
-     .max = HOUR,
+     .max = MINUTE,
      .help = "with --linger: look for what is new at least\n"
-             "so often, 100ms to 1h (default 5s)"},
+             "so often, 100ms to 1m (default 5s)"},
     {.name = "--slots",
      .argument = "N",
      .group = GROUP_SWEEP,

@@ -45,35 +45,22 @@ pass_over(struct osw_worker *worker,
     return OSW_TURN_OVER;
 }
 
-static void
-give_back(struct osw_worker *worker,
-          const char *name,
-          const struct osw_lock_key *key)
-{
-    struct osw_error error = OSW_ERROR_INIT;
-
-    if (!osw_claim_release(
-            &worker->claim, key, worker->task.drain_ms, &error)) {
-        osw_log(OSW_LOG_WARNING, "%s: %s", name, error.message);
-    }
-}
-
-/* Sweep until soft_ms, close the books, let the sweep's lock go. */
+/* Sweep until soft_ms and close the books. */
 static enum osw_turn_end
 work(struct osw_worker *worker,
-     struct osw_turn *turn,
-     const struct osw_lock_key *key, /* NULL: none is held */
+     const struct osw_probe_sweep *sweep,
+     int slot,
      int64_t soft_ms)
 {
-    enum osw_turn_end end = osw_turn_work(worker, turn, soft_ms);
+    struct osw_turn turn = {
+        .sweep_id = sweep->id, .name = sweep->name, .slot = slot};
+    const enum osw_turn_end end = osw_turn_work(worker, &turn, soft_ms);
 
-    if (turn->open) {
-        const enum osw_turn_end closed = osw_turn_close(worker, turn);
-
-        end = end == OSW_TURN_LOST ? end : closed;
+    if (turn.open && !osw_turn_close(worker, &turn)) {
+        return OSW_TURN_LOST;
     }
-    if (end != OSW_TURN_LOST && key != NULL) {
-        give_back(worker, turn->name, key);
+    if (end == OSW_TURN_PAUSED) {
+        osw_turn_report_none(worker, sweep, "paused", OSW_EXIT_OK, NULL);
     }
     return end;
 }
@@ -88,12 +75,11 @@ take_turn(struct osw_worker *worker,
     const int slots = worker->task.options->slots;
     const struct osw_lock_key key = {.sweep_id = sweep->id,
                                      .shared = slots > 1};
-    struct osw_lock_key slot = {.sweep_id = sweep->id};
-    struct osw_turn turn = {
-        .sweep_id = sweep->id, .name = sweep->name, .slot = 1};
+    struct osw_lock_key slot = {.sweep_id = sweep->id, .slots = slots};
     struct osw_error error = OSW_ERROR_INIT;
     enum osw_claim_result claimed = OSW_CLAIM_WITHOUT;
     enum osw_turn_end end = OSW_TURN_OVER;
+    int number = 1;
 
     if (slots > 1) {
         claimed = osw_claim_take_slot(&worker->claim,
@@ -102,9 +88,9 @@ take_turn(struct osw_worker *worker,
                                       slots,
                                       0,
                                       worker->task.hard_ms,
-                                      &turn.slot,
+                                      &number,
                                       &error);
-        slot.slot = claimed == OSW_CLAIM_HELD ? turn.slot : 0;
+        slot.slot = claimed == OSW_CLAIM_HELD ? number : 0;
     }
     if (worker->task.options->lock && (slots == 1 || slot.slot > 0)) {
         claimed = osw_claim_take(
@@ -114,8 +100,11 @@ take_turn(struct osw_worker *worker,
     case OSW_CLAIM_HELD:
     case OSW_CLAIM_WITHOUT:
         OSW_INJECTION_POINT("after-lock");
-        end = work(
-            worker, &turn, claimed == OSW_CLAIM_HELD ? &key : NULL, soft_ms);
+        end = work(worker, sweep, number, soft_ms);
+        if (end != OSW_TURN_LOST && claimed == OSW_CLAIM_HELD) {
+            osw_claim_give_back(
+                &worker->claim, sweep->name, &key, worker->task.drain_ms);
+        }
         break;
     case OSW_CLAIM_BUSY:
         osw_turn_report_busy(worker, sweep);
@@ -128,7 +117,8 @@ take_turn(struct osw_worker *worker,
         return OSW_TURN_LOST;
     }
     if (end != OSW_TURN_LOST && slot.slot > 0 && !worker->claim.without) {
-        give_back(worker, sweep->name, &slot);
+        osw_claim_give_back(
+            &worker->claim, sweep->name, &slot, worker->task.drain_ms);
     }
     return end;
 }
@@ -154,7 +144,7 @@ sweep_all(struct osw_worker *worker, int due)
             if (end == OSW_TURN_LOST) {
                 return;
             }
-            if (end == OSW_TURN_OVER) {
+            if (end != OSW_TURN_REST) {
                 sweep->due = false;
                 due--;
             }

@@ -1,12 +1,10 @@
 #include "runlog.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include <bsd/string.h>
-
+#include "host.h"
 #include "sql_text.h"
 
 bool
@@ -19,13 +17,11 @@ osw_runlog_begin(struct osw_pg *pg,
 {
     const struct osw_pg_statement statement = {NULL, osw_sql_begin_run, 4};
     struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
-    char host[HOST_NAME_MAX + 1] = "";
+    char host[OSW_HOST_SIZE];
     char pid[16];
     const char *values[] = {sweep, host, pid, window};
 
-    if (gethostname(host, sizeof(host)) != 0) {
-        (void)strlcpy(host, "unknown", sizeof(host));
-    }
+    osw_host_name(host);
     (void)snprintf(pid, sizeof(pid), "%ld", (long)getpid());
     if (!osw_pg_query(pg, &statement, values, 1, deadline_ms, &answer, error)) {
         return false;
@@ -39,15 +35,22 @@ osw_runlog_begin(struct osw_pg *pg,
 bool
 osw_runlog_left_over(struct osw_pg *pg,
                      const char *run_id,
+                     int64_t limit_ms,
                      int64_t deadline_ms,
                      struct osw_error *left)
 {
+    const struct osw_pg_statement limit = {NULL, osw_sql_look_limit, 1};
     const struct osw_pg_statement statement = {NULL, osw_sql_left_over, 1};
     struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    char limit_text[24];
+    const char *limits[] = {limit_text};
     const char *values[] = {run_id};
     const char *what = NULL;
 
-    if (!osw_pg_query(pg, &statement, values, 1, deadline_ms, &answer, left)) {
+    (void)snprintf(limit_text, sizeof(limit_text), "%" PRId64, limit_ms);
+    /* One segment, so one transaction, with which the limit ends. */
+    if (!osw_pg_queue(pg, &limit, limits, left) ||
+        !osw_pg_query(pg, &statement, values, 1, deadline_ms, &answer, left)) {
         return false;
     }
     what = osw_pg_value(&answer, 0, 0);

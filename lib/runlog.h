@@ -20,10 +20,11 @@ bool osw_runlog_begin(struct osw_pg *pg,
 /*
  * Has a run that found no more to sweep left something for long, since other
  * sessions hold it?  True with its description as the error's message; false
- * with an SQLSTATE in it where the server does not answer that.
+ * with an SQLSTATE in it where the server does not answer that in limit_ms.
  */
 bool osw_runlog_left_over(struct osw_pg *pg,
                           const char *run_id,
+                          int64_t limit_ms,
                           int64_t deadline_ms,
                           struct osw_error *left);
 

@@ -50,7 +50,6 @@ struct sweep {
     int64_t booking;               /* failures sent and not answered */
     int64_t answered;              /* orders settled so far */
     int64_t answered_ms[ANSWERED]; /* when; a ring */
-    int64_t pace_ns;               /* max_rate: send no order before it */
 
     enum phase phase;
     struct held *held; /* oldest first */
@@ -574,7 +573,9 @@ choose_job(const struct sweep *s)
 static int64_t
 pace_ms(const struct sweep *s)
 {
-    return (s->pace_ns + NS_PER_MS - 1) / NS_PER_MS;
+    return s->config->max_rate == 0
+               ? 0
+               : (*s->config->pace_ns + NS_PER_MS - 1) / NS_PER_MS;
 }
 
 static bool
@@ -589,13 +590,14 @@ static void
 keep_pace(struct sweep *s)
 {
     int64_t rate = s->config->max_rate;
+    int64_t *pace_ns = s->config->pace_ns;
     int64_t earliest_ns = s->ops->now(s->context) * NS_PER_MS - PACE_SLACK_NS;
 
     if (rate > 0) {
-        if (s->pace_ns < earliest_ns) {
-            s->pace_ns = earliest_ns;
+        if (*pace_ns < earliest_ns) {
+            *pace_ns = earliest_ns;
         }
-        s->pace_ns += (NS_PER_S + rate - 1) / rate;
+        *pace_ns += (NS_PER_S + rate - 1) / rate;
     }
 }
 

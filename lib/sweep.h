@@ -40,6 +40,8 @@ struct osw_sweep_config {
                                   OSW_SWEEP_DEPTH */
     int64_t max_orders;        /* swept at most; 0: no limit */
     int max_rate;              /* sent a second at most; 0: no limit */
+    int64_t *pace_ns;          /* max_rate: send no order before it, by now();
+                                  lasts from one sweep to the next */
     int64_t soft_deadline_ms;  /* queue nothing more */
     int64_t hard_deadline_ms;  /* cancel what is in flight */
     int64_t drain_deadline_ms; /* give up waiting for it */

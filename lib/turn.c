@@ -157,7 +157,8 @@ log_signal(const char *name, const struct osw_sweep_result *result)
 void
 osw_turn_stop(struct osw_turn *turn)
 {
-    if (turn->result.stop == OSW_SWEEP_DONE) {
+    if (turn->result.stop == OSW_SWEEP_DONE ||
+        turn->result.stop == OSW_SWEEP_TIME_LIMIT) {
         turn->result.stop = OSW_SWEEP_SIGNAL;
         log_signal(turn->name, &turn->result);
     }
@@ -218,18 +219,23 @@ log_end(struct osw_worker *worker,
 /*
  * What others hold is passed by, and that is no failure; but it must not stay
  * so for ever, and nobody be told.  A look that takes long, for want of an
- * index, must not take the time to close the books.
+ * index, leaves half of the time to close the books.
  */
 static void
 look_for_left_over(struct osw_worker *worker, struct osw_turn *turn)
 {
     struct osw_error left = OSW_ERROR_INIT;
     struct osw_task *task = &worker->task;
+    int64_t limit_ms = osw_clock_left_ms(task->hard_ms) / 2;
 
-    if (osw_clock_left_ms(task->hard_ms) <= task->limits.statement_ms) {
-        return;
+    if (limit_ms > task->limits.statement_ms) {
+        limit_ms = task->limits.statement_ms;
     }
-    if (osw_runlog_left_over(task->pg, turn->run_id, task->hard_ms, &left)) {
+    if (limit_ms == 0) {
+        return; /* it would be no limit */
+    }
+    if (osw_runlog_left_over(
+            task->pg, turn->run_id, limit_ms, task->hard_ms, &left)) {
         osw_log(OSW_LOG_WARNING,
                 "%s: %s; see order-sweep check",
                 turn->name,
@@ -247,7 +253,7 @@ look_for_left_over(struct osw_worker *worker, struct osw_turn *turn)
  * Close the books: only after this flush is anything told as done.  Without
  * the connection that books they stay open.
  */
-static enum osw_turn_end
+static bool
 close_books(struct osw_worker *worker, struct osw_turn *turn)
 {
     struct osw_sweep_result *result = &turn->result;
@@ -270,9 +276,7 @@ close_books(struct osw_worker *worker, struct osw_turn *turn)
         result->error = error;
     }
     if (closed) {
-        return result->rest && result->stop == OSW_SWEEP_TIME_LIMIT
-                   ? OSW_TURN_REST
-                   : OSW_TURN_OVER;
+        return true;
     }
     if (worker->task.limits.asynchronous && !worker->task.session.pooled &&
         result->counts[OSW_OUTCOME_SWEPT] > 0) {
@@ -283,20 +287,20 @@ close_books(struct osw_worker *worker, struct osw_turn *turn)
                 result->counts[OSW_OUTCOME_SWEPT]);
         result->rest = true;
     }
-    return OSW_TURN_LOST;
+    return false;
 }
 
-enum osw_turn_end
+bool
 osw_turn_close(struct osw_worker *worker, struct osw_turn *turn)
 {
-    const enum osw_turn_end end = close_books(worker, turn);
+    const bool closed = close_books(worker, turn);
     const enum osw_exit exit = exit_of(&turn->result);
 
     osw_task_note(&worker->task, exit);
     OSW_INJECTION_POINT("before-report");
     report(worker, turn, exit);
     turn->open = false;
-    return end;
+    return closed;
 }
 
 bool
@@ -412,6 +416,7 @@ sweep_share(struct osw_worker *worker,
         .depth = worker->task.session.pooled ? 1 : worker->task.options->depth,
         .max_orders = worker->orders_left,
         .max_rate = worker->task.options->max_rate,
+        .pace_ns = &worker->pace_ns,
         .soft_deadline_ms = soft_ms,
         .hard_deadline_ms = worker->task.hard_ms,
         /* One that fell silent must not use up the time to close the books. */
@@ -439,27 +444,48 @@ sweep_free_shares(struct osw_worker *worker,
                   struct osw_stream *stream,
                   int64_t soft_ms)
 {
-    struct osw_lock_key key = {.sweep_id = turn->sweep_id};
+    const int slots = worker->task.options->slots;
+    struct osw_lock_key key = {.sweep_id = turn->sweep_id, .slots = slots};
     struct osw_error error = OSW_ERROR_INIT;
     enum osw_claim_result claimed = OSW_CLAIM_BUSY;
 
-    for (int i = 1; i < worker->task.options->slots; i++) {
+    for (int i = 1; i < slots; i++) {
         if (turn->result.stop != OSW_SWEEP_DONE ||
             !osw_turn_may_begin(worker)) {
             return;
         }
-        key.slot = (turn->slot - 1 + i) % worker->task.options->slots + 1;
+        key.slot = (turn->slot - 1 + i) % slots + 1;
         claimed = osw_claim_take(
             &worker->claim, turn->name, &key, worker->task.hard_ms, &error);
         if (claimed == OSW_CLAIM_HELD || claimed == OSW_CLAIM_WITHOUT) {
             sweep_share(worker, turn, stream, key.slot, soft_ms);
         }
-        if (claimed == OSW_CLAIM_HELD && !turn->result.cut &&
-            !osw_claim_release(
-                &worker->claim, &key, worker->task.drain_ms, &error)) {
-            osw_log(OSW_LOG_WARNING, "%s: %s", turn->name, error.message);
+        if (claimed == OSW_CLAIM_HELD && !turn->result.cut) {
+            osw_claim_give_back(
+                &worker->claim, turn->name, &key, worker->task.drain_ms);
         }
     }
+}
+
+/* What the last sweeping of a turn came to. */
+static enum osw_turn_end
+end_of(const struct osw_sweep_result *result)
+{
+    switch (result->stop) {
+    case OSW_SWEEP_TIME_LIMIT:
+        return result->rest ? OSW_TURN_REST : OSW_TURN_OVER;
+    case OSW_SWEEP_FAILURES:
+    case OSW_SWEEP_BROKEN:
+        return OSW_TURN_FAILED;
+    case OSW_SWEEP_LOST:
+        return result->cut ? OSW_TURN_LOST : OSW_TURN_FAILED;
+    case OSW_SWEEP_DONE:
+    case OSW_SWEEP_MAX_ORDERS:
+    case OSW_SWEEP_HARD_LIMIT:
+    case OSW_SWEEP_SIGNAL:
+        break;
+    }
+    return OSW_TURN_OVER;
 }
 
 static enum osw_turn_end
@@ -469,8 +495,7 @@ sweep_shares(struct osw_worker *worker,
              int64_t soft_ms)
 {
     struct osw_stream stream;
-    struct osw_error error = OSW_ERROR_INIT;
-    enum osw_turn_end end = OSW_TURN_OVER;
+    struct osw_sweep_result *result = &turn->result;
 
     if (osw_stream_open(&stream,
                         worker->jobs.pgs,
@@ -478,19 +503,41 @@ sweep_shares(struct osw_worker *worker,
                         definition,
                         worker->task.window,
                         turn->run_id,
-                        &error)) {
+                        &result->error)) {
         sweep_share(worker, turn, &stream, turn->slot, soft_ms);
         sweep_free_shares(worker, turn, &stream, soft_ms);
-        if (turn->result.cut) {
-            end = OSW_TURN_LOST;
-        }
     } else {
-        osw_task_fail(&worker->task, turn->name, &error);
-        turn->open = false; /* this was its report */
-        end = OSW_TURN_LOST;
+        result->stop = OSW_SWEEP_LOST;
+        result->cut = true;
+        result->rest = true;
+        osw_task_tell(&worker->task, turn->name, &result->error);
     }
     osw_stream_close(&stream);
-    return end;
+    return end_of(result);
+}
+
+/* What goes on under the definition as it is now. */
+static enum osw_turn_end
+work(struct osw_worker *worker,
+     struct osw_turn *turn,
+     struct osw_definition *definition,
+     int64_t soft_ms)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (!open_books(worker, turn, soft_ms, &error)) {
+        osw_fault_classify(&error);
+        osw_task_fail(&worker->task, turn->name, &error);
+        return OSW_TURN_LOST;
+    }
+    osw_jobs_gather(&worker->jobs,
+                    worker->task.options->jobs,
+                    &definition->cancel,
+                    &worker->task.session,
+                    &worker->task.target,
+                    &worker->limits,
+                    soft_ms);
+    return sweep_shares(worker, turn, definition, soft_ms);
 }
 
 enum osw_turn_end
@@ -498,31 +545,23 @@ osw_turn_work(struct osw_worker *worker, struct osw_turn *turn, int64_t soft_ms)
 {
     struct osw_definition definition;
     struct osw_error error = OSW_ERROR_INIT;
-    enum osw_turn_end end = OSW_TURN_LOST;
+    enum osw_turn_end end = OSW_TURN_PAUSED;
+    bool there = false;
 
     if (!osw_definition_load(worker->task.pg,
                              turn->name,
                              worker->task.hard_ms,
                              &definition,
+                             &there,
                              &error)) {
         osw_fault_classify(&error);
         osw_task_fail(&worker->task, turn->name, &error);
         return error.sqlstate[0] == '\0' && error.exit == OSW_EXIT_UNAVAILABLE
                    ? OSW_TURN_LOST
-                   : OSW_TURN_OVER;
+                   : OSW_TURN_FAILED;
     }
-    if (open_books(worker, turn, soft_ms, &error)) {
-        osw_jobs_gather(&worker->jobs,
-                        worker->task.options->jobs,
-                        &definition.cancel,
-                        &worker->task.session,
-                        &worker->task.target,
-                        &worker->limits,
-                        soft_ms);
-        end = sweep_shares(worker, turn, &definition, soft_ms);
-    } else {
-        osw_fault_classify(&error);
-        osw_task_fail(&worker->task, turn->name, &error);
+    if (there) {
+        end = work(worker, turn, &definition, soft_ms);
     }
     osw_definition_clear(&definition);
     return end;

@@ -22,6 +22,7 @@ struct osw_worker {
     struct osw_jobs jobs;
     struct osw_session_limits limits; /* of the sessions beside the first */
     int64_t orders_left;              /* of --max-orders; 0: no limit */
+    int64_t pace_ns;                  /* of --max-rate */
     bool watched;                     /* a person looks on */
     struct osw_progress progress;
 };
@@ -40,8 +41,10 @@ struct osw_turn {
 
 enum osw_turn_end {
     OSW_TURN_OVER,
-    OSW_TURN_REST, /* worth another turn if there is time */
-    OSW_TURN_LOST, /* the connection is of no more use */
+    OSW_TURN_REST,   /* its time was over: worth another turn */
+    OSW_TURN_PAUSED, /* or undefined, meanwhile */
+    OSW_TURN_FAILED, /* which was told */
+    OSW_TURN_LOST,   /* the connection is of no more use */
 };
 
 /* False once a signal has come, or time or orders are used up. */
@@ -65,18 +68,20 @@ osw_turn_tell_stop(struct osw_worker *worker, const char *name, bool again);
 /*
  * Sweep what is due until soft_ms, under the sweep's lock: open the run's row,
  * if it is not open yet, and add up the result.  First the turn's own share,
- * then those whose slot nobody has.
+ * then those whose slot nobody has.  The row may be open in any case.
  */
 enum osw_turn_end osw_turn_work(struct osw_worker *worker,
                                 struct osw_turn *turn,
                                 int64_t soft_ms);
 
-/* A signal has come while it had nothing to sweep: told aloud. */
+/* A signal has come while it was not sweeping: told aloud. */
 void osw_turn_stop(struct osw_turn *turn);
 
-/* Close the run's row, note the exit code and report; the turn is as new. */
-enum osw_turn_end osw_turn_close(struct osw_worker *worker,
-                                 struct osw_turn *turn);
+/*
+ * Close the run's row, note the exit code and report; the turn is as new.
+ * False if the connection is of no more use.
+ */
+bool osw_turn_close(struct osw_worker *worker, struct osw_turn *turn);
 
 /* Book a sign of life of a sweep that has nothing to sweep. */
 bool osw_turn_live(struct osw_worker *worker, const char *name);

@@ -2,7 +2,9 @@
 --
 -- The sweep's own lock is held while orders are swept: by one run alone, or
 -- shared by those with slots.  A slot is held by a run for as long as it works
--- on its share of the orders, or lingers.
+-- on its share of the orders, or lingers.  Slots of different numbers do not
+-- know each other: runs with --slots 2 beside such with --slots 3 see to all
+-- orders, each party by itself, and nothing is left out.
 
 CREATE OR REPLACE FUNCTION order_sweep.take_slot(
     sweep_id integer, slots integer, patience interval, in_transaction boolean,
@@ -11,7 +13,7 @@ RETURNS integer LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    _class int := order_sweep.lock_class();
+    _class int := order_sweep.lock_class() + 16 * (slots - 1);
     _slot int;
     _taken boolean := false;
 BEGIN
@@ -56,14 +58,11 @@ COMMENT ON FUNCTION order_sweep.take_slot IS
 
 CREATE OR REPLACE FUNCTION order_sweep.last_runs()
 RETURNS TABLE (sweep_id integer, host text, pid integer,
-               started_at timestamptz, ended_at timestamptz, stopped text,
-               swept bigint, late_p50 interval, late_p99 interval,
-               late_max interval)
+               started_at timestamptz, ended_at timestamptz)
 LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT s.id, r.host, r.pid, r.started_at, r.ended_at, r.stopped, r.swept,
-           r.late_p50, r.late_p99, r.late_max
+    SELECT s.id, r.host, r.pid, r.started_at, r.ended_at
       FROM order_sweep.sweep s CROSS JOIN LATERAL (
           SELECT * FROM order_sweep.run x
            WHERE x.sweep = s.name ORDER BY x.id DESC LIMIT 1) r

@@ -179,7 +179,7 @@ invariants
 
 passed_by()
 {
-    run 0 --format json
+    run 0 --format json "$@"
     is 'stderr' "order-sweep: warning: cancel_unpaid: orders are passed by \
 since DATE, for another session holds their rows; see order-sweep check" \
         "$(sed 's/[-0-9]* [:0-9]*+00/DATE/' "$err")"
@@ -196,6 +196,10 @@ place 1 '1 hour'
 passed_by
 is 'the report' '1 done true 0' "$(reported swept stopped rest exit)"
 is 'the run' 'done 1 0 0 0 0 0 0 t' "$(last_run)"
+# Also where less time is left than a statement may take: those that linger stay
+# to their last moment.
+place 1 '1 hour'
+passed_by --linger --time-limit 4s --hard-limit 4500ms --look-every 1m
 # Under a longer window it was not due then.
 run 0 --window 56m
 silent

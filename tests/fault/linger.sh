@@ -14,16 +14,6 @@ swept="SELECT count(*) FROM order_sweep.journal WHERE sweep = 'cancel_unpaid'"
 ours="SELECT FROM pg_stat_activity a WHERE a.datname = current_database()
     AND a.application_name LIKE 'order-sweep%'"
 
-# slots HELD WAITING: so many slots are held here, and so many waited for.
-slots()
-{
-    wait_until "(SELECT (count(*) FILTER (WHERE l.granted),
-                         count(*) FILTER (WHERE NOT l.granted)) = ($1, $2)
-        FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-        WHERE d.datname = current_database() AND l.locktype = 'advisory'
-          AND l.classid > 1869838192 AND l.classid <= 1869838192 + 16)"
-}
-
 # early: orders swept before their deadline.
 early="SELECT count(*) FROM shop.orders o
     JOIN order_sweep.journal j ON j.sweep = 'cancel_unpaid'
@@ -40,7 +30,7 @@ n=$(sql -c "$swept")
 place 2 '1 hour'
 place 3 '29 minutes 58 seconds'
 place 3 '29 minutes 56 seconds'
-start --linger --time-limit 8s --look-every 1h --format json
+start --linger --time-limit 8s --look-every 1m --format json
 finish 0
 is 'the run' 'done false 8 0' "$(reported stopped rest swept exit)"
 truthful
@@ -104,15 +94,15 @@ wait "$payment"
 
 # --- The next one ------------------------------------------------------------
 
-start --linger --time-limit 1m --look-every 1h --format json
+start --linger --time-limit 1m --look-every 1m --format json
 standby=$pid
 slots 1 1
 run 0 status
-grep -q "holds slot 1: .*, process $holder, since" "$out" ||
+grep -q "holds slot 1 of 1: .*, process $holder, since" "$out" ||
     die 'status does not name the holder'
-grep -q 'waits for slot 1: ' "$out" || die 'status does not tell who waits'
+grep -q 'waits for slot 1 of 1: ' "$out" || die 'status does not tell who waits'
 run 0 status --format json
-grep -q "\"slot\":1,\"waits\":false,\"host\":\"[^\"]*\",\"pid\":$holder," "$out" ||
+grep -q "\"slot\":1,\"slots\":1,\"waits\":false,\"host\":\"[^\"]*\",\"pid\":$holder," "$out" ||
     die 'status as JSON does not name the holder'
 # It holds a snapshot while it waits, but no longer than ten seconds.
 place 1 '29 minutes 58 seconds'
@@ -125,7 +115,7 @@ value 1 "SELECT count(*) FROM order_sweep.run
     WHERE ended_at IS NULL AND pid = $holder"
 
 # Ended by a signal: it says so, and the third one is at work at once.
-start --linger --time-limit 1m --look-every 1h --format json
+start --linger --time-limit 1m --look-every 1m --format json
 third=$pid
 slots 1 1
 kill -TERM "$standby"
@@ -158,8 +148,8 @@ invariants
 
 # --- Stopped -----------------------------------------------------------------
 
-# A holder that is stopped loses its place: 10 s after it should have looked.
-start --linger --time-limit 4s --look-every 100ms
+# A holder that is stopped loses its place: 10 s after a quarter of its time.
+start --linger --time-limit 40s --look-every 100ms
 first=$pid
 trap 'kill -CONT "$first" 2>/dev/null || :; cluster_stop' EXIT
 slots 1 0
@@ -173,48 +163,48 @@ kill -TERM "$pid"
 finish 75
 invariants
 
-# --- Several sweeps ----------------------------------------------------------
+# --- Paused in the moment ----------------------------------------------------
 
-sql -o /dev/null <<'SQL'
-CREATE TABLE shop.hint (id bigint PRIMARY KEY, state text, at timestamptz);
-SELECT order_sweep.define(
-    sweep => 'another', orders => 'shop.hint', key => '{id}',
-    unpaid => $$o.state = 'new'$$, deadline => 'at',
-    set => $$state = 'old'$$);
-INSERT INTO shop.hint VALUES (1, 'new', now() + interval '1.5 seconds');
-SQL
-place 1 '29 minutes 57 seconds'
-run 0 --linger --time-limit 6s --look-every 1h --format json
-is 'both sweeps' 2 "$(grep -c '"swept":1,' "$out")"
-value t 'SELECT max(j.swept_at) >= max(h.at)
-    FROM order_sweep.journal j, shop.hint h WHERE j.sweep = $$another$$'
-value 0 "$early"
+# It was due at the look, and is paused when its statements are asked for.
+place 1 '1 hour'
+for point in after-probe:0: after-lock:75:--linger; do
+    IFS=: read -r point status option <<<"$point"
+    ORDER_SWEEP_BIN=$ORDER_SWEEP_INJECTION_BIN \
+        ORDER_SWEEP_INJECT=$point:stop start -v ${option:+"$option"}
+    until grep -q '^State:.T' "/proc/$pid/status"; do
+        sleep 0.05
+    done
+    sql -c "SELECT order_sweep.pause('cancel_unpaid')"
+    kill -CONT "$pid"
+    if [ "$status" != 0 ]; then
+        wait_until "EXISTS ($ours AND a.query LIKE '%next_deadline%')"
+        kill -TERM "$pid"
+    fi
+    finish "$status"
+    if grep -v 'stopped by a signal' "$err"; then
+        die 'a pause is taken for a failure'
+    fi
+    sql -c "SELECT order_sweep.resume('cancel_unpaid')"
+done
+run 0
 
-# Deadlines that come while it looks, for looks that take long.
-sql -o /dev/null <<'SQL'
-CREATE FUNCTION shop.slow(timestamptz) RETURNS timestamptz LANGUAGE plpgsql
-AS 'BEGIN PERFORM pg_sleep(0.05); RETURN $1; END';
-SELECT order_sweep.define(
-    sweep => 'another', orders => 'shop.hint', key => '{id}',
-    unpaid => $$o.state = 'new'$$, deadline => 'shop.slow(o.at)',
-    set => $$state = 'old'$$);
-INSERT INTO shop.hint
-SELECT 10 + i, 'new', now() + interval '1 second' + i * interval '0.13 seconds'
-  FROM generate_series(1, 8) i;
-SQL
-start --linger --time-limit 1m --look-every 1h --sweep another
-wait_until "NOT EXISTS (SELECT FROM shop.hint WHERE state = 'new')"
-kill -TERM "$pid"
-finish 75
-value t 'SELECT bool_and(j.swept_at >= h.at) FROM order_sweep.journal j
-    JOIN shop.hint h ON j.order_key = jsonb_build_array(h.id)
-    WHERE j.sweep = $$another$$'
+# --- Whose session is it -----------------------------------------------------
 
-# A broken one is told of once, and the other one is swept.
-sql -c 'ALTER TABLE shop.hint DROP state'
-place 1 '29 minutes 58 seconds'
-run 78 --linger --time-limit 4s --look-every 100ms
-says_like 'another: column o.state does not exist*'
-value $((n + 23)) "$swept"
-value 0 "$early"
+# Anybody may call a session whatever he likes.
+for name in 'x 1 since never' 'x 1 since 2026-99-99T00:00:00Z' \
+    'x 99999999999 since 2026-01-01T00:00:00Z'; do
+    PGAPPNAME="order-sweep $name" psql -X -q -A -t -o /dev/null \
+        -c "SELECT pg_advisory_lock(1869838192 + 1, id) FROM order_sweep.sweep" \
+        -c 'SELECT pg_sleep(600)' &
+    foreign=$!
+    slots 1 0
+    run 0 status
+    run 0 status --format json
+    grep -q '"slot":1,' "$out" || die 'status does not tell of the lock'
+    kill "$foreign"
+    wait "$foreign" 2>/dev/null || :
+    sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE application_name LIKE 'order-sweep x%'"
+    slots 0 0
+done
 invariants

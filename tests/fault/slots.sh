@@ -59,7 +59,7 @@ says 'cancel_unpaid: another run is working on it'
 run 75 --fail-if-busy
 run 0 status
 is 'who sweeps, by status' '4 4' "$(grep -c '^    sweeps: ' "$out") $(grep -c \
-    '^    holds slot [1-4]: [^ ]*, process [0-9]*, since ' "$out")"
+    '^    holds slot [1-4] of 4: [^ ]*, process [0-9]*, since ' "$out")"
 open_gates
 for pid in "${pids[@]}"; do
     finish 0 "$pid"
@@ -112,21 +112,36 @@ finish 0
 silent
 invariants
 
+# Of another number: together they would leave out what each thinks the other's.
+sql -c 'DROP TRIGGER gate ON shop.orders'
+gate_table run INSERT
+place $orders '1 hour'
+close_gate run
+pids=()
+for slots in 2 3; do
+    start --slots "$slots"
+    pids+=("$pid")
+done
+wait_at_gates 2
+open_gates
+for pid in "${pids[@]}"; do
+    finish 0 "$pid"
+    silent
+done
+value 0 "$due"
+invariants
+
 # --- Lingering ---------------------------------------------------------------
 
 # Two with slots, and a third that waits; each sees to its own share, and to
 # what has no other.
-sql -c 'DROP TRIGGER gate ON shop.orders'
+sql -c 'DROP TRIGGER gate ON order_sweep.run'
 pids=()
 for _ in 1 2 3; do
     start --linger --slots 2 --look-every 1s --time-limit 1m --format json
     pids+=("$pid")
 done
-wait_until "(SELECT (count(*) FILTER (WHERE l.granted),
-                     count(*) FILTER (WHERE NOT l.granted)) = (2, 1)
-    FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-    WHERE d.datname = current_database() AND l.locktype = 'advisory'
-      AND l.classid IN (1869838192 + 1, 1869838192 + 2))"
+slots 2 1
 last=$(last_id)
 place 100 '29 minutes 57 seconds'
 wait_until "(SELECT count(*) = 100 FROM order_sweep.journal

@@ -49,16 +49,6 @@ all_swept()
     invariants
 }
 
-# slots HELD WAITING: so many slots are held here, and so many waited for.
-slots()
-{
-    wait_until "(SELECT (count(*) FILTER (WHERE l.granted),
-                         count(*) FILTER (WHERE NOT l.granted)) = ($1, $2)
-        FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-        WHERE d.datname = current_database() AND l.locktype = 'advisory'
-          AND l.classid > 1869838192 AND l.classid <= 1869838192 + 16)"
-}
-
 is_busy()
 {
     case $(cat "$out") in
@@ -173,7 +163,7 @@ SQL
 
     swept=$(sql -c 'SELECT count(*) FROM order_sweep.journal')
     place 3 '29 minutes 58 seconds'
-    pooled start --linger --time-limit 1m --look-every 1h
+    pooled start --linger --time-limit 1m --look-every 1m
     holder=$pid
     slots 1 0
     # Asleep, and the session that has the slot keeps no vacuum from its work.
@@ -183,7 +173,7 @@ SQL
         FROM pg_locks l JOIN pg_stat_activity a USING (pid)
         WHERE l.locktype = 'advisory' AND l.classid = 1869838192 + 1
           AND a.datname = current_database()"
-    pooled start --linger --time-limit 1m --look-every 1h
+    pooled start --linger --time-limit 1m --look-every 1m
     slots 1 1
     wait_until "(SELECT count(*) FROM order_sweep.journal) = $swept + 3"
     place 1 '1 hour'

@@ -40,6 +40,8 @@
 #     reported FIELD...               fields of the report in $out, as JSON
 #     wait_until SQL                  waits till the condition holds
 #     wait_sessions_gone              waits till the program has no session here
+#     slots HELD WAITING              waits till so many slots are held here, and
+#                                     so many waited for
 #
 # Gates: a run stops at a gate that is closed, until it is opened.
 #     gate_orders                     one before each order, named by its id
@@ -323,6 +325,15 @@ wait_sessions_gone()
     wait_until "NOT EXISTS (SELECT FROM pg_stat_activity
         WHERE datname = current_database()
           AND application_name LIKE 'order-sweep%')"
+}
+
+slots()
+{
+    wait_until "(SELECT (count(*) FILTER (WHERE l.granted),
+                         count(*) FILTER (WHERE NOT l.granted)) = ($1, $2)
+        FROM pg_locks l JOIN pg_database d ON d.oid = l.database
+        WHERE d.datname = current_database() AND l.locktype = 'advisory'
+          AND l.classid BETWEEN 1869838192 + 1 AND 1869838192 + 256)"
 }
 
 # --- Gates -------------------------------------------------------------------

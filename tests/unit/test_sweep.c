@@ -52,6 +52,7 @@ struct shop {
     int count;
     struct osw_sweep_config config;
     struct osw_sweep_result result;
+    int64_t pace_ns;
 
     /* script; numbers count from 1, 0 is never */
     int look_that_fails;
@@ -685,6 +686,7 @@ assert_books(const struct shop *shop)
 static void
 sweep(struct shop *shop)
 {
+    shop->config.pace_ns = &shop->pace_ns;
     osw_sweep(&shop->config, &fake_ops, shop, &shop->result);
     assert_books(shop);
 }
@@ -2063,6 +2065,25 @@ a_rate_that_is_no_divisor_and_a_high_one_are_reached(void **state)
     }
 }
 
+/* A run that lingers sweeps often, and few orders each time. */
+static void
+the_rate_is_kept_from_one_sweep_to_the_next(void **state)
+{
+    struct shop *shop = open_shop(40);
+
+    (void)state;
+    shop->config.max_rate = 100;
+    shop->config.max_orders = 2;
+    shop->config.pace_ns = &shop->pace_ns;
+    for (int i = 0; i < 20; i++) {
+        shop->swept = 0;
+        osw_sweep(&shop->config, &fake_ops, shop, &shop->result);
+        assert_counts(shop, "swept 2");
+    }
+    assert_int_equal(shop->tries_count, 40);
+    assert_pace(shop);
+}
+
 static void
 time_that_the_server_lost_is_not_made_up_for(void **state)
 {
@@ -2344,6 +2365,7 @@ main(void)
         cmocka_unit_test(each_end_has_its_name),
         cmocka_unit_test(orders_are_sent_at_the_rate_and_evenly),
         cmocka_unit_test(a_rate_that_is_no_divisor_and_a_high_one_are_reached),
+        cmocka_unit_test(the_rate_is_kept_from_one_sweep_to_the_next),
         cmocka_unit_test(time_that_the_server_lost_is_not_made_up_for),
         cmocka_unit_test(the_rate_is_that_of_all_jobs),
         cmocka_unit_test(the_time_limit_ends_a_wait_for_the_pace),
