@@ -1,6 +1,11 @@
--- Return the coupon and the points of an order with its cancel, exactly once:
--- all in one transaction, and the journal knows an order that was swept.
--- Assumes the two tables here. A coupon used elsewhere since is left alone.
+-- Return the coupon and the points of an order with its cancel, in one
+-- transaction. Assumes the two tables here.
+--
+-- Returned is what the order holds, not what it once held: a coupon used
+-- elsewhere since is left alone, and an order that was opened and closed again
+-- (again) returns only what it used anew. For that, spent grows with each use
+-- and the buyer is charged spent - returned. Whoever opens an order again also
+-- sets its created_at, or it is due at once.
 
 CREATE TABLE shop.coupon (code text PRIMARY KEY, used_by bigint);
 CREATE INDEX ON shop.coupon (used_by);
@@ -20,7 +25,7 @@ SELECT order_sweep.define(
     set    => $$status = 'cancelled'$$,
     each   => ARRAY[
         $$UPDATE shop.coupon SET used_by = NULL WHERE used_by = $1$$,
-        $$UPDATE shop.points SET returned = returned + spent
-           WHERE order_id = $1$$]);
+        $$UPDATE shop.points SET returned = spent WHERE order_id = $1$$],
+    again  => true);
 
 CREATE INDEX ON shop.orders (created_at, id) WHERE status = 'unpaid';

@@ -1,109 +1,275 @@
 #!/bin/bash
-# The recipes of sql/recipes, each on the shop that they assume, with orders of
-# each kind; then with its essential clause changed, which must show.
+# The recipes of sql/recipes, each with orders of the kinds that it speaks of;
+# then with each of its essential clauses changed, which must show.
+#
+#     recipe NAME SED... <<TABLE    sweeps the orders of the table; each SED
+#                                   changes a clause
+#
+# The columns of a table: what the order is and the state wanted in the end;
+# age, delivered and expired are how long ago (negative: in the future), payment
+# is the state of its payment, of which amount and paid tell how much and how
+# long ago. Else they are columns of shop.orders. Empty is the default.
 set -euo pipefail
 
-# shellcheck source=tests/support/db.sh
-. "$ORDER_SWEEP_SOURCE/tests/support/db.sh"
-trap drop_dbs EXIT
+# shellcheck source=tests/support/shop.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
+# Debian's psql is a script that looks for the real one; this goes there at once.
+# shellcheck source=tests/support/cluster.sh
+. "$support/cluster.sh"
+PATH=$(cluster_bindir):$PATH
+recipes=$ORDER_SWEEP_SQL/recipes
+table=$ORDER_SWEEP_TMP/table
+rows=$ORDER_SWEEP_TMP/rows
 export PGOPTIONS=--client-min-messages=warning
-recipes=$ORDER_SWEEP_SOURCE/sql/recipes
-failures=0
+mutations=0
 
-# is WHAT GOT WANTED
-is()
-{
-    if [ "$2" != "$3" ]; then
-        printf '%s: got %s, wanted %s\n' "$1" "$2" "$3" >&2
-        failures=$((failures + 1))
-    fi
-}
+new_db recipe
+run 0 migrate
 
-# load RECIPE [SED]: the shop, the recipe as sed leaves it, and the orders.
+# load NAME [SED]: the shop, the recipe as sed leaves it, the orders of $table.
 load()
 {
-    new_db recipe
-    "$ORDER_SWEEP_BIN" migrate
-    sql -f "$recipes/shop.sql"
-    sed -e "${2:-}" "$recipes/$1.sql" | sql -f - >/dev/null
-    sql -f - <<'SQL'
-INSERT INTO shop.orders (id, method, total, status, created_at, delivered_at)
-SELECT id, method, total, status, now() - age::interval,
-       now() - delivered::interval
-  FROM (VALUES
-    (1, 'card', 10, 'unpaid',    '31 min', NULL),    -- partly paid
-    (2, 'card', 10, 'unpaid',    '10 min', NULL),    -- not yet due
-    (3, 'cash', 10, 'unpaid',    '31 min', NULL),    -- never, by its method
-    (4, 'card',  0, 'unpaid',    '31 min', NULL),    -- nothing to pay
-    (5, 'card', 10, 'unpaid',    '3 h',    NULL),    -- payment in flight
-    (6, 'card', 10, 'unpaid',    '3 h',    NULL),    -- payment stuck
-    (7, 'card', 10, 'delivered', '9 d',    '8 d'),
-    (8, 'card', 10, 'delivered', '9 d',    '6 d'),
-    (9, 'card', 10, 'paid',      '3 h',    NULL))
-       AS v (id, method, total, status, age, delivered);
-INSERT INTO shop.payment (order_id, state, amount, created_at) VALUES
-    (1, 'received', 4, now()),
-    (5, 'pending', 10, now()),
-    (6, 'pending', 10, now() - interval '2 h');
+    sed -E "${2:-}" "$recipes/$1.sql" >"$ORDER_SWEEP_TMP/recipe.sql"
+    sed -E 's/^ +//; s/ *\| */|/g; s/ +$//' "$table" >"$rows"
+    cat >"$ORDER_SWEEP_TMP/clear.sql" <<'SQL'
+DROP SCHEMA IF EXISTS shop CASCADE;
+DROP TABLE IF EXISTS given, before CASCADE;
+SELECT order_sweep.undefine(name) FROM order_sweep.sweep;
+TRUNCATE order_sweep.journal, order_sweep.failure, order_sweep.run;
 SQL
-    case $1 in
-    06*) sql -c "UPDATE shop.orders SET expires_at = created_at
-        + CASE id WHEN 6 THEN interval '1 day' ELSE '30 min' END" ;;
-    09*) sql -c "INSERT INTO shop.coupon VALUES ('due', 5), ('not due', 2);
-        INSERT INTO shop.points VALUES (5, 7), (2, 3)" ;;
-    esac
+    cat >"$ORDER_SWEEP_TMP/orders.sql" <<SQL
+CREATE TABLE given (id bigint, what text, wanted text, age interval,
+    method text, total numeric, status text, delivered interval,
+    reminded_at timestamptz, tenant_id int, expired interval, parent_id bigint,
+    payment text, amount numeric, paid interval, coupon text, points int);
+\\copy given ($(head -n 1 "$rows" | tr '|' ,)) FROM '$rows' (FORMAT csv, HEADER, DELIMITER '|')
+INSERT INTO shop.orders
+SELECT r.* FROM given g, jsonb_populate_record(NULL::shop.orders,
+    jsonb_build_object('method', 'card', 'total', 10, 'status', 'unpaid',
+        'created_at', now() - age, 'delivered_at', now() - delivered,
+        'expires_at', now() - expired)
+    || jsonb_strip_nulls(to_jsonb(g))) r;
+INSERT INTO shop.payment (order_id, state, amount, created_at)
+SELECT id, payment, coalesce(amount, 10), now() - coalesce(paid, '0')
+  FROM given WHERE payment IS NOT NULL;
+CREATE TABLE before AS TABLE shop.orders;
+SQL
+    if [[ $1 = 09* ]]; then
+        cat >>"$ORDER_SWEEP_TMP/orders.sql" <<'SQL'
+INSERT INTO shop.coupon SELECT coupon, id FROM given WHERE coupon IS NOT NULL;
+INSERT INTO shop.points SELECT id, points FROM given WHERE points IS NOT NULL;
+SQL
+    fi
+    sql -o /dev/null -f "$ORDER_SWEEP_TMP/clear.sql" -f "$recipes/shop.sql" \
+        -f "$ORDER_SWEEP_TMP/recipe.sql" -f "$ORDER_SWEEP_TMP/orders.sql"
 }
 
-# What four runs at once, without the lock, and one more did.
+# Four runs at once, without the lock, and one more; a line for each thing that
+# goes wrong.
 sweep()
 {
-    local n runs=()
+    local n runs=() listed swept
+    "$ORDER_SWEEP_BIN" --dry-run --format json >"$out" || echo "dry run: $?"
+    listed=$(tail -n 1 "$out" | sed -n 's/.*"sweep":\([0-9]*\)[,}].*/\1/p')
+    swept=$(sql -c 'SELECT count(*) FROM order_sweep.journal')
     for n in 1 2 3 4; do
-        "$ORDER_SWEEP_BIN" --no-lock >/dev/null &
+        "$ORDER_SWEEP_BIN" --no-lock >"$out.$n" 2>&1 &
         runs[n]=$!
     done
     for n in 1 2 3 4; do
-        wait "${runs[n]}" || is 'exit code of a run' $? 0
+        wait "${runs[n]}" || echo "run: $? $(cat "$out.$n")"
     done
-    "$ORDER_SWEEP_BIN" >/dev/null
-    sql -c "SELECT string_agg(order_key->>0, ' '
-        ORDER BY order_key->>0) FROM order_sweep.journal"
+    "$ORDER_SWEEP_BIN" 2>&1 || echo "last run: $?"
+    swept=$(sql -c "SELECT count(*) - $swept FROM order_sweep.journal")
+    if [ "${listed:-0}" != "$swept" ]; then
+        echo "dry run: ${listed:-0}, swept: $swept"
+    fi
 }
 
-# recipe NAME SWEPT SED: sweeps these orders, and others when changed by sed.
+# What became of the orders, and what must not be.
+outcome()
+{
+    local effects=''
+    sweep
+    if [[ $1 = 09* ]]; then
+        # Opened again, and the first one uses points and a coupon anew.
+        sql -f - <<'SQL'
+UPDATE shop.orders SET status = 'unpaid' WHERE id IN (
+    SELECT id FROM given WHERE what LIKE 'opened again%');
+UPDATE shop.coupon SET used_by = 3 WHERE code = 'c';
+UPDATE shop.points SET spent = spent + 2 WHERE order_id = 3;
+UPDATE shop.coupon SET used_by = 2 WHERE code = 'd';
+SQL
+        sweep
+        effects=", (SELECT 'points ' || p.returned || '/' || p.spent
+                      FROM shop.points p WHERE p.order_id = id),
+            (SELECT string_agg(c.code, ' ' ORDER BY c.code)
+               FROM shop.coupon c WHERE c.used_by = id)"
+    fi
+    sql -f - <<SQL
+CREATE VIEW changed AS
+SELECT o.id, o.parent_id, o.status <> b.status
+             OR (o.reminded_at IS NULL) <> (b.reminded_at IS NULL) AS wanted,
+       o <> jsonb_populate_record(o, jsonb_build_object(
+                'status', b.status, 'reminded_at', b.reminded_at)) AS state,
+       to_jsonb(o) - 'status' - 'reminded_at'
+       <> to_jsonb(b) - 'status' - 'reminded_at' AS rest
+  FROM shop.orders o JOIN before b USING (id);
+SELECT concat_ws(' | ', id, what, concat_ws(' ', status,
+           CASE WHEN reminded_at IS NOT NULL THEN 'reminded' END$effects))
+  FROM (SELECT o.*, what FROM shop.orders o JOIN given USING (id)) t
+ ORDER BY id;
+SELECT 'changed otherwise: ' || id FROM changed
+ WHERE rest OR state AND NOT wanted;
+SELECT 'journal: ' || id FROM changed
+ WHERE parent_id IS NULL AND wanted <> EXISTS (
+    SELECT FROM order_sweep.journal j WHERE j.order_key->>0 = id::text);
+SELECT 'payment: ' || coalesce(p.order_id, g.id)
+  FROM (SELECT * FROM given WHERE payment IS NOT NULL) g
+  FULL JOIN shop.payment p ON p.order_id = g.id
+ WHERE (p.state, p.amount) IS DISTINCT FROM (payment, coalesce(g.amount, 10));
+SQL
+}
+
 recipe()
 {
-    local code=0 findings swept
-    load "$1"
+    local name=$1 code=0 wanted findings
+    shift
+    cat >"$table"
+    load "$name"
+    wanted=$(sql -c "SELECT concat_ws(' | ', id, what, wanted) FROM given
+        ORDER BY id")
     findings=$("$ORDER_SWEEP_BIN" check --format json) || code=$?
-    is "$1: check" "$(grep -c -e '"level":"fail"' -e '"item":"index"' \
-        <<<"$(grep -v '"level":"ok"' <<<"$findings")" || :)" 0
-    is "$1: code of check, 0 or 1" $((code < 2)) 1
-    swept=$(sweep)
-    is "$1" "$swept" "$2"
-    if [[ $1 = 09* ]]; then
-        is "$1: coupons" "$(sql -c "SELECT string_agg(code, ' ')
-            FROM shop.coupon WHERE used_by IS NULL")" due
-        is "$1: points" "$(sql -c 'SELECT sum(returned) FROM shop.points')" 7
-    fi
-    drop_dbs
-    load "$1" "$3"
-    if [[ $1 = 09* ]]; then
-        sweep >/dev/null
-        swept=$(sql -c 'SELECT sum(returned) FROM shop.points')
-        is "$1 with $3" "$swept" 0
-    else
-        is "$1 with $3 shows" "$([ "$(sweep)" = "$2" ] || echo yes)" yes
-    fi
-    drop_dbs
+    is "$name: check ends with 0 or 1" 1 "$((code < 2))"
+    is "$name: check" '' "$(grep -v '"level":"ok"' <<<"$findings" |
+        grep -e '"level":"fail"' -e '"item":"index"' || :)"
+    is "$name" "$wanted" "$(outcome "$name")"
+    for mutation; do
+        mutations=$((mutations + 1))
+        load "$name" "$mutation"
+        if cmp -s "$recipes/$name.sql" "$ORDER_SWEEP_TMP/recipe.sql"; then
+            die "$name has nothing to change by $mutation"
+        fi
+        if [ "$(outcome "$name")" = "$wanted" ]; then
+            die "$name is the same with $mutation"
+        fi
+    done
 }
 
-recipe 01_payment_method '1 4 5 6' "s/WHEN 'card'/WHEN 'cash'/"
-recipe 03_remind '1 3 4 5 6' "s/'20 minutes'/'5 minutes'/"
-recipe 04_close_delivered '7' "s/'7 days'/'5 days'/"
-recipe 06_tenants '1 3 4 5' "s/=> 'expires_at'/=> 'created_at'/"
-recipe 07_payment_in_flight '3 4 6' "s/'1 hour'/'1 day'/"
-recipe 08_partly_paid '3 5 6' 's/o.total = 0/false/'
-recipe 09_coupons_points '1 3 4 5 6' 's/returned + spent/returned/'
+recipe 01_payment_method "s/WHEN 'card'/WHEN 'cash'/" \
+    "s/'15 minutes'/'30 minutes'/" "s/(o\.status = )'unpaid'/\1'paid'/" <<'TABLE'
+id | what              | wanted    | method | age    | status
+ 1 | card, in time     | unpaid    | card   | 29 min |
+ 2 | card, overdue     | cancelled | card   | 31 min |
+ 3 | wallet, in time   | unpaid    | wallet | 14 min |
+ 4 | wallet, overdue   | cancelled | wallet | 16 min |
+ 5 | cash, never       | unpaid    | cash   | 9 d    |
+ 6 | paid              | paid      | card   | 31 min | paid
+TABLE
 
-exit $((failures > 0))
+recipe 02_bank_transfer "s/ \+ interval '2 days'//" "s/'5 days'/'9 days'/" \
+    "s/'30 minutes'/'7 days'/" <<'TABLE'
+id | what                    | wanted    | method   | age       | status
+ 1 | card, in time           | unpaid    | card     | 29 min    |
+ 2 | card, overdue           | cancelled | card     | 31 min    |
+ 3 | transfer, in time       | unpaid    | transfer | 4 d       |
+ 4 | transfer, grace         | unpaid    | transfer | 5 d 1 h   |
+ 5 | transfer, end of grace  | unpaid    | transfer | 6 d 23 h  |
+ 6 | transfer, overdue       | cancelled | transfer | 7 d 1 min |
+ 7 | transfer, paid          | paid      | transfer | 8 d       | paid
+TABLE
+
+recipe 03_remind "s/'20 minutes'/'5 minutes'/" "s/'1 day'/'3 days'/" \
+    's/ AND (o\.)?reminded_at IS NULL//' <<'TABLE'
+id | what              | wanted          | age    | status | reminded_at
+ 1 | young             | unpaid          | 19 min |        |
+ 2 | to be reminded    | unpaid reminded | 21 min |        |
+ 3 | reminded by hand  | unpaid reminded | 21 min |        | 2020-01-01
+ 4 | paid              | paid            | 21 min | paid   |
+ 5 | of last week      | unpaid          | 2 d    |        |
+TABLE
+
+recipe 04_close_delivered "s/'7 days'/'5 days'/" \
+    "s/'delivered_at'/'created_at'/" <<'TABLE'
+id | what                     | wanted    | age | status    | delivered
+ 1 | delivered 8 days ago     | closed    | 9 d | delivered | 8 d
+ 2 | delivered 6 days ago     | delivered | 9 d | delivered | 6 d
+ 3 | when delivered? unknown  | delivered | 9 d | delivered |
+ 4 | sent back                | returned  | 9 d | returned  | 8 d
+TABLE
+
+recipe 05_split_order \
+    's/ AND (o\.)?parent_id IS NULL//' \
+    's/shop.part_paid\(o.id\)/false/' \
+    "s/, 'cancelled'\)/)/" \
+    "s/c.status NOT IN .*/false/" \
+    's/c\.id AND p\.state/-1 AND p.state/' \
+    "s/ AND p\.state <> 'failed'\)\)\)/)))/" \
+    "s/'paid', .*EXISTS/'paid', \$\$false AND EXISTS/" \
+    's/(UPDATE .* SET status =) .*/\1 status/' <<'TABLE'
+id | what                        | wanted    | age    | parent_id | status    | payment
+10 | split                       | cancelled | 31 min |           |           |
+11 | its part                    | cancelled | 31 min | 10        |           |
+12 | its part, payment failed    | cancelled | 31 min | 10        |           | failed
+20 | split                       | unpaid    | 31 min |           |           |
+21 | its part                    | unpaid    | 31 min | 20        |           |
+22 | its part, payment pending   | unpaid    | 31 min | 20        |           | pending
+30 | split                       | unpaid    | 31 min |           |           |
+31 | its part                    | unpaid    | 31 min | 30        |           |
+32 | its part, paid              | paid      | 31 min | 30        | paid      |
+40 | split                       | cancelled | 31 min |           |           |
+41 | its part                    | cancelled | 31 min | 40        |           |
+42 | its part, cancelled before  | cancelled | 31 min | 40        | cancelled |
+50 | split, the whole being paid | unpaid    | 31 min |           |           | pending
+51 | its part                    | unpaid    | 31 min | 50        |           |
+60 | split, in time              | unpaid    | 29 min |           |           |
+61 | its part                    | unpaid    | 31 min | 60        |           |
+70 | not split                   | cancelled | 31 min |           |           |
+TABLE
+
+recipe 06_tenants "s/'expires_at'/'created_at'/" <<'TABLE'
+id | what                        | wanted    | age    | tenant_id | expired
+ 1 | 15 minutes, overdue         | cancelled | 16 min | 1         | 1 min
+ 2 | 15 minutes, in time         | unpaid    | 14 min | 1         | -1 min
+ 3 | 2 days, overdue             | cancelled | 50 h   | 2         | 2 h
+ 4 | 2 days, in time             | unpaid    | 46 h   | 2         | -2 h
+ 5 | of a tenant without window  | unpaid    | 50 h   | 3         |
+TABLE
+
+recipe 07_payment_in_flight "s/'1 hour'/'1 day'/" "s/'received'/'none'/" \
+    "s/'pending'/'none'/" <<'TABLE'
+id | what                     | wanted    | age    | payment  | paid
+ 1 | in time                  | unpaid    | 29 min |          |
+ 2 | overdue                  | cancelled | 31 min |          |
+ 3 | payment in flight        | unpaid    | 3 h    | pending  | 59 min
+ 4 | payment stuck            | cancelled | 3 h    | pending  | 61 min
+ 5 | payment received         | unpaid    | 3 h    | received | 2 h
+ 6 | payment failed           | cancelled | 3 h    | failed   | 2 min
+TABLE
+
+recipe 08_partly_paid 's/o.total = 0/false/' "s/'received'/'none'/" \
+    "s/p.state = 'received'/true/" 's/p.amount > 0/true/' <<'TABLE'
+id | what                 | wanted    | age    | total | payment  | amount
+ 1 | in time              | unpaid    | 29 min | 10    |          |
+ 2 | nothing paid         | cancelled | 31 min | 10    |          |
+ 3 | partly paid          | unpaid    | 31 min | 10    | received | 0.01
+ 4 | paid in full         | unpaid    | 31 min | 10    | received | 10
+ 5 | a payment of nothing | cancelled | 31 min | 10    | received | 0
+ 6 | payment failed       | cancelled | 31 min | 10    | failed   | 10
+ 7 | nothing to pay       | unpaid    | 31 min | 0     |          |
+TABLE
+
+recipe 09_coupons_points 's/= spent/= returned + spent/' \
+    's/returned = spent/spent = spent/' 's/again +=> true/again => false/' \
+    's/used_by = NULL/used_by = used_by/' \
+    's/ WHERE used_by = .1//' 's/ WHERE order_id = .1//' \
+    <<'TABLE'
+id | what                      | wanted                 | age    | coupon | points
+ 1 | overdue                   | cancelled points 7/7   | 31 min | a      | 7
+ 2 | in time                   | unpaid points 0/3 b d  | 29 min | b      | 3
+ 3 | opened again, used anew   | cancelled points 7/7   | 31 min | c      | 5
+ 4 | opened again              | cancelled points 4/4   | 31 min | d      | 4
+ 5 | overdue, without either   | cancelled              | 31 min |        |
+TABLE
+
+echo "$mutations mutations"
