@@ -13,7 +13,7 @@ set -euo pipefail
 
 # shellcheck source=tests/support/shop.sh
 . "$ORDER_SWEEP_SOURCE/tests/support/shop.sh"
-# Debian's psql is a script that looks for the real one; this goes there at once.
+# Debian's psql is a script that looks for the real one: go there at once.
 # shellcheck source=tests/support/cluster.sh
 . "$support/cluster.sh"
 PATH=$(cluster_bindir):$PATH
@@ -29,8 +29,10 @@ run 0 migrate
 # load NAME [SED]: the shop, the recipe as sed leaves it, the orders of $table.
 load()
 {
+    local columns
     sed -E "${2:-}" "$recipes/$1.sql" >"$ORDER_SWEEP_TMP/recipe.sql"
     sed -E 's/^ +//; s/ *\| */|/g; s/ +$//' "$table" >"$rows"
+    columns=$(head -n 1 "$rows" | tr '|' ,)
     cat >"$ORDER_SWEEP_TMP/clear.sql" <<'SQL'
 DROP SCHEMA IF EXISTS shop CASCADE;
 DROP TABLE IF EXISTS given, before CASCADE;
@@ -42,7 +44,7 @@ CREATE TABLE given (id bigint, what text, wanted text, age interval,
     method text, total numeric, status text, delivered interval,
     reminded_at timestamptz, tenant_id int, expired interval, parent_id bigint,
     payment text, amount numeric, paid interval, coupon text, points int);
-\\copy given ($(head -n 1 "$rows" | tr '|' ,)) FROM '$rows' (FORMAT csv, HEADER, DELIMITER '|')
+\\copy given ($columns) FROM '$rows' (FORMAT csv, HEADER, DELIMITER '|')
 INSERT INTO shop.orders
 SELECT r.* FROM given g, jsonb_populate_record(NULL::shop.orders,
     jsonb_build_object('method', 'card', 'total', 10, 'status', 'unpaid',
@@ -64,19 +66,19 @@ SQL
         -f "$ORDER_SWEEP_TMP/recipe.sql" -f "$ORDER_SWEEP_TMP/orders.sql"
 }
 
-# Four runs at once, without the lock, and one more; a line for each thing that
-# goes wrong.
+# So many runs at once, without the lock, and one more; a line for each thing
+# that goes wrong.
 sweep()
 {
     local n runs=() listed swept
     "$ORDER_SWEEP_BIN" --dry-run --format json >"$out" || echo "dry run: $?"
     listed=$(tail -n 1 "$out" | sed -n 's/.*"sweep":\([0-9]*\)[,}].*/\1/p')
     swept=$(sql -c 'SELECT count(*) FROM order_sweep.journal')
-    for n in 1 2 3 4; do
+    for ((n = 1; n <= $1; n++)); do
         "$ORDER_SWEEP_BIN" --no-lock >"$out.$n" 2>&1 &
         runs[n]=$!
     done
-    for n in 1 2 3 4; do
+    for ((n = 1; n <= $1; n++)); do
         wait "${runs[n]}" || echo "run: $? $(cat "$out.$n")"
     done
     "$ORDER_SWEEP_BIN" 2>&1 || echo "last run: $?"
@@ -86,11 +88,11 @@ sweep()
     fi
 }
 
-# What became of the orders, and what must not be.
+# outcome NAME RUNS: what became of the orders, and what must not be.
 outcome()
 {
     local effects=''
-    sweep
+    sweep "$2"
     if [[ $1 = 09* ]]; then
         # Opened again, and the first one uses points and a coupon anew.
         sql -f - <<'SQL'
@@ -100,7 +102,7 @@ UPDATE shop.coupon SET used_by = 3 WHERE code = 'c';
 UPDATE shop.points SET spent = spent + 2 WHERE order_id = 3;
 UPDATE shop.coupon SET used_by = 2 WHERE code = 'd';
 SQL
-        sweep
+        sweep "$2"
         effects=", (SELECT 'points ' || p.returned || '/' || p.spent
                       FROM shop.points p WHERE p.order_id = id),
             (SELECT string_agg(c.code, ' ' ORDER BY c.code)
@@ -143,21 +145,22 @@ recipe()
     is "$name: check ends with 0 or 1" 1 "$((code < 2))"
     is "$name: check" '' "$(grep -v '"level":"ok"' <<<"$findings" |
         grep -e '"level":"fail"' -e '"item":"index"' || :)"
-    is "$name" "$wanted" "$(outcome "$name")"
+    is "$name" "$wanted" "$(outcome "$name" 4)"
     for mutation; do
         mutations=$((mutations + 1))
         load "$name" "$mutation"
         if cmp -s "$recipes/$name.sql" "$ORDER_SWEEP_TMP/recipe.sql"; then
             die "$name has nothing to change by $mutation"
         fi
-        if [ "$(outcome "$name")" = "$wanted" ]; then
+        if [ "$(outcome "$name" 1)" = "$wanted" ]; then
             die "$name is the same with $mutation"
         fi
     done
 }
 
 recipe 01_payment_method "s/WHEN 'card'/WHEN 'cash'/" \
-    "s/'15 minutes'/'30 minutes'/" "s/(o\.status = )'unpaid'/\1'paid'/" <<'TABLE'
+    "s/'15 minutes'/'30 minutes'/" "s/(o\.status = )'unpaid'/\1'paid'/" \
+    <<'TABLE'
 id | what              | wanted    | method | age    | status
  1 | card, in time     | unpaid    | card   | 29 min |
  2 | card, overdue     | cancelled | card   | 31 min |
@@ -207,24 +210,24 @@ recipe 05_split_order \
     "s/ AND p\.state <> 'failed'\)\)\)/)))/" \
     "s/'paid', .*EXISTS/'paid', \$\$false AND EXISTS/" \
     's/(UPDATE .* SET status =) .*/\1 status/' <<'TABLE'
-id | what                        | wanted    | age    | parent_id | status    | payment
-10 | split                       | cancelled | 31 min |           |           |
-11 | its part                    | cancelled | 31 min | 10        |           |
-12 | its part, payment failed    | cancelled | 31 min | 10        |           | failed
-20 | split                       | unpaid    | 31 min |           |           |
-21 | its part                    | unpaid    | 31 min | 20        |           |
-22 | its part, payment pending   | unpaid    | 31 min | 20        |           | pending
-30 | split                       | unpaid    | 31 min |           |           |
-31 | its part                    | unpaid    | 31 min | 30        |           |
-32 | its part, paid              | paid      | 31 min | 30        | paid      |
-40 | split                       | cancelled | 31 min |           |           |
-41 | its part                    | cancelled | 31 min | 40        |           |
-42 | its part, cancelled before  | cancelled | 31 min | 40        | cancelled |
-50 | split, the whole being paid | unpaid    | 31 min |           |           | pending
-51 | its part                    | unpaid    | 31 min | 50        |           |
-60 | split, in time              | unpaid    | 29 min |           |           |
-61 | its part                    | unpaid    | 31 min | 60        |           |
-70 | not split                   | cancelled | 31 min |           |           |
+id | what                 | wanted    | age    | parent_id | status    | payment
+10 | split                | cancelled | 31 min |           |           |
+11 | part                 | cancelled | 31 min | 10        |           |
+12 | part, payment failed | cancelled | 31 min | 10        |           | failed
+20 | split                | unpaid    | 31 min |           |           |
+21 | part                 | unpaid    | 31 min | 20        |           |
+22 | part, being paid     | unpaid    | 31 min | 20        |           | pending
+30 | split                | unpaid    | 31 min |           |           |
+31 | part                 | unpaid    | 31 min | 30        |           |
+32 | part, paid           | paid      | 31 min | 30        | paid      |
+40 | split                | cancelled | 31 min |           |           |
+41 | part                 | cancelled | 31 min | 40        |           |
+42 | part, cancelled      | cancelled | 31 min | 40        | cancelled |
+50 | split, being paid    | unpaid    | 31 min |           |           | pending
+51 | part                 | unpaid    | 31 min | 50        |           |
+60 | split, in time       | unpaid    | 29 min |           |           |
+61 | part, overdue        | unpaid    | 31 min | 60        |           |
+70 | not split            | cancelled | 31 min |           |           |
 TABLE
 
 recipe 06_tenants "s/'expires_at'/'created_at'/" <<'TABLE'
@@ -264,12 +267,124 @@ recipe 09_coupons_points 's/= spent/= returned + spent/' \
     's/used_by = NULL/used_by = used_by/' \
     's/ WHERE used_by = .1//' 's/ WHERE order_id = .1//' \
     <<'TABLE'
-id | what                      | wanted                 | age    | coupon | points
- 1 | overdue                   | cancelled points 7/7   | 31 min | a      | 7
- 2 | in time                   | unpaid points 0/3 b d  | 29 min | b      | 3
- 3 | opened again, used anew   | cancelled points 7/7   | 31 min | c      | 5
- 4 | opened again              | cancelled points 4/4   | 31 min | d      | 4
- 5 | overdue, without either   | cancelled              | 31 min |        |
+id | what                    | wanted                | age    | coupon | points
+ 1 | overdue                 | cancelled points 7/7  | 31 min | a      | 7
+ 2 | in time                 | unpaid points 0/3 b d | 29 min | b      | 3
+ 3 | opened again, used anew | cancelled points 7/7  | 31 min | c      | 5
+ 4 | opened again            | cancelled points 4/4  | 31 min | d      | 4
+ 5 | overdue, without either | cancelled             | 31 min |        |
 TABLE
+
+# --- A part is paid while its whole is closed ---------------------------------
+
+# Waits for the run; its exit code, and how many it swept, found locked, failed.
+ended()
+{
+    local code=0
+    wait "$pid" || code=$?
+    cp "${started[$pid]}.out" "$out"
+    echo "$code: $(reported swept locked failed)"
+}
+
+# The next run, and all orders.
+next()
+{
+    "$ORDER_SWEEP_BIN" 2>&1 || echo "next run: $?"
+    sql -c "SELECT string_agg(status, ' ' ORDER BY id) FROM shop.orders"
+}
+
+# The part is paid when the whole was found unpaid, and is about to be updated.
+after_look()
+{
+    gate_orders
+    close_gate 1
+    start --format json
+    wait_at_gate
+    sql -c "$1"
+    open_gates
+    ended
+    next
+}
+
+pay="INSERT INTO shop.payment (order_id, state, amount)
+     VALUES (2, 'pending', 1)"
+
+# A payment of the part is open before the run.
+pay_slowly()
+{
+    mkfifo "$ORDER_SWEEP_TMP/payer"
+    sql <"$ORDER_SWEEP_TMP/payer" &
+    payer=$!
+    exec 8>"$ORDER_SWEEP_TMP/payer"
+    rm "$ORDER_SWEEP_TMP/payer"
+    printf 'BEGIN;\n%s;\n' "$pay" >&8
+    wait_until "EXISTS (SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND state = 'idle in transaction'
+          AND query LIKE 'INSERT%')"
+}
+
+pay_at_last()
+{
+    echo 'COMMIT;' >&8
+    exec 8>&-
+    wait "$payer"
+}
+
+# It stays open beyond what a cancel waits.
+beside_payment()
+{
+    pay_slowly
+    start --format json
+    ended
+    pay_at_last
+    next
+}
+
+# It ends while the cancel, without its limit, waits for it.
+until_payment()
+{
+    sql -c 'ALTER FUNCTION order_sweep.cancel_unpaid_cancel(
+        bigint, interval, bigint) RESET lock_timeout'
+    pay_slowly
+    start --format json
+    wait_until "EXISTS (SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'
+          AND application_name LIKE 'order-sweep%')"
+    pay_at_last
+    ended
+    next
+}
+
+# whole WANTED SED FUNCTION [ARGUMENT]: the state of the parts wanted, and what
+# shows if SED changes the recipe.
+whole()
+{
+    local wanted="0: 0 1 0"$'\n'"unpaid $1 unpaid" sed=$2
+    shift 2
+    load 05_split_order
+    is "$*" "$wanted" "$("$@")"
+    mutations=$((mutations + 1))
+    load 05_split_order "$sed"
+    if [ "$("$@")" = "$wanted" ]; then
+        die "$* is the same with $sed"
+    fi
+}
+
+cat >"$table" <<'TABLE'
+id | what     | wanted | age    | parent_id
+ 1 | split    |        | 31 min |
+ 2 | its part |        | 31 min | 1
+ 3 | its part |        | 31 min | 1
+TABLE
+look='.*try_later\(\) WHERE.*'
+whole unpaid "/$look/d" after_look "$pay"
+whole unpaid 's/serialization_failure/EXCEPTION/' after_look "$pay"
+whole paid "/$look/d" after_look \
+    "UPDATE shop.orders SET status = 'paid' WHERE id = 2"
+whole unpaid '/ORDER BY c.id/s/ FOR UPDATE//' beside_payment
+whole unpaid '/ORDER BY c.id/s/ FOR/& NO KEY/' beside_payment
+# The look before the lock.
+whole unpaid "/$look/d; s/^ +.{2}SELECT c.id/\$\$SELECT shop.try_later() \
+WHERE shop.part_paid(\$1)\$\$,&/" until_payment
 
 echo "$mutations mutations"
