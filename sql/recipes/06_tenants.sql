@@ -1,7 +1,7 @@
--- A window for each tenant, one sweep for all. Assumes shop.orders with a
--- column expires_at, written when the order is placed from the tenant's window:
--- a window looked up in another table could be in no index, and a change of it
--- would move deadlines that buyers were told.
+-- A window for each tenant, one sweep for all: the shop writes the order's own
+-- deadline, from the tenant's window, when the order is placed. A window looked
+-- up in another table could be in no index, and a change of it would move
+-- deadlines that buyers were told. Without a deadline an order is never due.
 
 ALTER TABLE shop.orders ADD COLUMN expires_at timestamptz;
 
