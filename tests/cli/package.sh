@@ -55,6 +55,16 @@ sort >"$work/wanted" <<'FILES'
 /usr/share/doc/order-sweep/examples/data.sql
 /usr/share/doc/order-sweep/examples/definition.sql
 /usr/share/doc/order-sweep/examples/shop.sql
+/usr/share/doc/order-sweep/recipes/01_payment_method.sql
+/usr/share/doc/order-sweep/recipes/02_bank_transfer.sql
+/usr/share/doc/order-sweep/recipes/03_remind.sql
+/usr/share/doc/order-sweep/recipes/04_close_delivered.sql
+/usr/share/doc/order-sweep/recipes/05_split_order.sql
+/usr/share/doc/order-sweep/recipes/06_tenants.sql
+/usr/share/doc/order-sweep/recipes/07_payment_in_flight.sql
+/usr/share/doc/order-sweep/recipes/08_partly_paid.sql
+/usr/share/doc/order-sweep/recipes/09_coupons_points.sql
+/usr/share/doc/order-sweep/recipes/shop.sql
 /usr/share/lintian/overrides/order-sweep
 /usr/share/man/man8/order-sweep.8.gz
 FILES
@@ -71,6 +81,7 @@ doc=$work/root/usr/share/doc/order-sweep
     "order-sweep $ORDER_SWEEP_VERSION" ] || fail 'it is another version'
 # What is embedded in the program and what is shipped beside it.
 diff -r "$ORDER_SWEEP_SOURCE/sql/sample" "$doc/examples" || fail 'examples'
+diff -r "$ORDER_SWEEP_SOURCE/sql/recipes" "$doc/recipes" || fail 'recipes'
 cmp "$ORDER_SWEEP_SOURCE/cmd/order-sweep/completion.bash" \
     "$work/root/usr/share/bash-completion/completions/order-sweep" ||
     fail 'completion'
