@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "duration.h"
+#include "nearest.h"
 #include "option_value.h"
 
 #define SECOND INT64_C(1000)
@@ -121,10 +122,15 @@ refuse_unknown_letter(int letter, struct osw_error *error)
 static bool
 refuse_unknown_long(const char *argument, struct osw_error *error)
 {
+    struct osw_nearest nearest = OSW_NEAREST_INIT;
     size_t length = strcspn(argument, "=");
     size_t matches = 0;
 
     for (size_t i = 0; i < OSW_OPTION_ROWS; i++) {
+        if (osw_option_rows[i].group != GROUP_HIDDEN) {
+            osw_nearest_try(
+                &nearest, argument, length, osw_option_rows[i].name);
+        }
         if (strncmp(osw_option_rows[i].name, argument, length) == 0) {
             matches++;
         }
@@ -142,7 +148,9 @@ refuse_unknown_long(const char *argument, struct osw_error *error)
                         "unknown option \"%.*s\"",
                         (int)length,
                         argument);
-    return osw_error_hint(error, "see order-sweep --help");
+    return nearest.word != NULL
+               ? osw_error_hint(error, "did you mean %s?", nearest.word)
+               : osw_error_hint(error, "see order-sweep --help");
 }
 
 /* getopt answered '?': an unknown option, or an argument to one without. */
@@ -224,6 +232,21 @@ take_key(struct parse *parse, const char *word)
     return true;
 }
 
+static bool
+refuse_command(const char *word, struct osw_error *error)
+{
+    struct osw_nearest nearest = OSW_NEAREST_INIT;
+
+    for (const struct osw_verb_row *row = osw_verb_rows; row->name != NULL;
+         row++) {
+        osw_nearest_try(&nearest, word, strlen(word), row->name);
+    }
+    (void)osw_error_set(error, OSW_EXIT_USAGE, "unknown command \"%s\"", word);
+    return nearest.word != NULL
+               ? osw_error_hint(error, "did you mean %s?", nearest.word)
+               : osw_error_hint(error, "see order-sweep --help");
+}
+
 /* A word that is no option: the command, then what belongs to it. */
 static bool
 take_word(struct parse *parse, const char *word)
@@ -234,10 +257,7 @@ take_word(struct parse *parse, const char *word)
         return take_key(parse, word);
     }
     if (verb == NULL) {
-        (void)osw_error_set(
-            parse->error, OSW_EXIT_USAGE, "unknown command \"%s\"", word);
-        return osw_error_hint(parse->error,
-                              "write run, check, explain or migrate");
+        return refuse_command(word, parse->error);
     }
     parse->verb_given = true;
     parse->verb = verb;

@@ -395,7 +395,7 @@ struct refusal {
 };
 
 #define HELP       "; see order-sweep --help"
-#define COMMANDS   "; write run, check, explain or migrate"
+#define COMMANDS   HELP
 #define ONE_OF     "; leave one of the two out"
 #define NOT_DRY    ": has no meaning with --dry-run" ONE_OF
 #define NOT_THERE  ": not an option of migrate; leave it out"
@@ -426,6 +426,10 @@ static const struct refusal refusals[] = {
     {"--ver", "option \"--ver\" is ambiguous; write it out"},
     {"--d=x", "option \"--d\" is ambiguous; write it out"},
     {"foo", "unknown command \"foo\"" COMMANDS},
+    {"statsu", "unknown command \"statsu\"; did you mean status?"},
+    {"--lingr", "unknown option \"--lingr\"; did you mean --linger?"},
+    {"--time-limt=5s",
+     "unknown option \"--time-limt\"; did you mean --time-limit?"},
     {"RUN", "unknown command \"RUN\"" COMMANDS},
     {"-", "unknown command \"-\"" COMMANDS},
     {"--|--print", "unknown command \"--print\"" COMMANDS},
