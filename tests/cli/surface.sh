@@ -99,8 +99,7 @@ check_usage_errors() {
 
     expect_usage_error "unknown option \"--foo\"; $help" --foo
     expect_usage_error "unknown option \"-x\"; $help" -x
-    local commands='write run, check, explain or migrate'
-    expect_usage_error "unknown command \"foo\"; $commands" foo
+    expect_usage_error "unknown command \"foo\"; $help" foo
     expect_usage_error "unexpected argument \"b\"; $help" run b
     expect_usage_error "$window \"30\" has no unit; write 30s, 30m or 30h" \
         --window 30
