@@ -26,6 +26,15 @@ last_id()
     sql -c 'SELECT max(id) FROM order_sweep.run'
 }
 
+# All orders are of the same goods: on a busy machine one may have to wait for
+# their row too long, and is tried again later.
+sweep_held()
+{
+    value 0 "$due WHERE state <> 'back-off'"
+    sql -c 'UPDATE order_sweep.failure SET next_try = now()'
+    run 0
+}
+
 new_shop slots 20 4
 run 0
 
@@ -65,13 +74,17 @@ for pid in "${pids[@]}"; do
     finish 0 "$pid"
     silent
 done
-is 'four runs, nothing tried twice' "4 $orders 0 0 0 0 0 0" "$(sums "$last")"
+held=$(sql -c "SELECT sum(locked) FROM order_sweep.run WHERE id > $last")
+[ "$held" -lt $((orders / 20)) ] || die "$held orders were tried in vain"
+is 'four runs, nothing tried twice' "4 $((orders - held)) 0 $held 0 0 0 0" \
+    "$(sums "$last")"
 value t "SELECT min(swept) > $orders / 8 AND max(swept) < $orders / 2
     FROM order_sweep.run WHERE id > $last"
-value 0 "$due"
-invariants
 echo "shares: $(sql -c "SELECT string_agg(swept::text, ' ' ORDER BY id)
     FROM order_sweep.run WHERE id > $last")"
+sweep_held
+value 0 "$due"
+invariants
 sql -c 'DROP TRIGGER gate ON order_sweep.run'
 
 # --- One that does not get on ------------------------------------------------
@@ -128,6 +141,7 @@ for pid in "${pids[@]}"; do
     finish 0 "$pid"
     silent
 done
+sweep_held
 value 0 "$due"
 invariants
 
