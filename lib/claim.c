@@ -164,8 +164,14 @@ osw_claim_give_back(struct osw_claim *claim,
 {
     struct osw_error error = OSW_ERROR_INIT;
 
+    if (claim->lock.pg == NULL) {
+        return; /* it ended with its connection */
+    }
     if (!osw_lock_release(&claim->lock, key, deadline_ms, &error)) {
         osw_log(OSW_LOG_WARNING, "%s: %s", sweep, error.message);
+        if (claim->lock.in_transaction) {
+            osw_claim_close(claim); /* and with it the other locks */
+        }
     }
 }
 

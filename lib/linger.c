@@ -15,8 +15,9 @@
 #define PATIENCE_MS INT64_C(10000)
 
 /* What is due and could not be swept, since others hold it, is tried again
- * after this time, doubled each time up to that between two looks. */
-#define AGAIN_MS INT64_C(250)
+ * after this time, doubled up to a second or that between two looks. */
+#define AGAIN_MS      INT64_C(250)
+#define LAST_AGAIN_MS INT64_C(1000)
 
 /* A run's row is closed when it has been open for so long: longer than a run
  * that cron starts stays. */
@@ -48,6 +49,8 @@ struct seat {
     bool due;         /* sweep it now */
     bool told_broken; /* its look fails */
     bool told_busy;   /* others hold its lock without a sign of life */
+    bool busy;        /* others held its lock when it was to be swept */
+    bool in_vain;     /* its last sweeping did not sweep any */
     int64_t due_ms;   /* its next deadline, on our clock */
     int64_t rest_ms;  /* it failed: not before this; 0: it did not */
     int64_t turn_ms;  /* so long at a time, if there are others */
@@ -60,6 +63,7 @@ struct linger {
     struct seat **seats;
     int count;
     int held;         /* of them */
+    bool lost;        /* the connection */
     int64_t look_ms;  /* look then at the latest */
     int64_t seats_ms; /* try then to get the seats that others hold */
 };
@@ -127,10 +131,13 @@ patience(const struct linger *linger)
 {
     const struct osw_task *task = &linger->worker->task;
     const int64_t left_ms = osw_clock_left_ms(task->soft_ms);
+    /* One waits for one slot only, and another one may become free. */
+    const int64_t most_ms =
+        task->options->slots > 1 ? PATIENCE_MS / 10 : PATIENCE_MS;
     int64_t patience_ms = task->limits.statement_ms / 2;
 
-    if (patience_ms > PATIENCE_MS) {
-        patience_ms = PATIENCE_MS;
+    if (patience_ms > most_ms) {
+        patience_ms = most_ms;
     }
     return left_ms < patience_ms ? left_ms : patience_ms;
 }
@@ -238,6 +245,7 @@ plan(struct seat *seat, const struct osw_probe_sweep *sweep)
         }
     } else if (!sweep->due) {
         seat->again_ms = 0;
+        seat->in_vain = false;
     } else if (seat->again_ms == 0 || now_ms >= seat->after_ms) {
         seat->due = true;
     } else if (seat->after_ms < seat->due_ms) {
@@ -266,7 +274,8 @@ look(struct linger *linger)
             tell_broken(linger, seat, sweep);
         } else if (seat->held) {
             plan(seat, sweep);
-            if (sweep->silent_s > SIGN_S && !sweep->paused && !seat->due &&
+            /* What is due and not swept is no sign of life. */
+            if (sweep->silent_s > SIGN_S && !sweep->paused && !sweep->due &&
                 !osw_turn_live(worker, seat->name)) {
                 return false;
             }
@@ -280,11 +289,17 @@ look(struct linger *linger)
 static void
 plan_again(const struct linger *linger, struct seat *seat, bool swept)
 {
-    const int64_t most_ms = linger->worker->task.options->look_every_ms;
+    int64_t most_ms = linger->worker->task.options->look_every_ms;
 
-    if (swept) {
+    /* Once in vain may be that others were quicker, or that the next one fell
+     * due meanwhile: twice in a row is that others hold what is due. */
+    if (swept || !seat->in_vain) {
         seat->again_ms = 0;
+        seat->in_vain = !swept;
         return;
+    }
+    if (most_ms > LAST_AGAIN_MS) {
+        most_ms = LAST_AGAIN_MS;
     }
     seat->again_ms = seat->again_ms == 0 ? AGAIN_MS : seat->again_ms * 2;
     if (seat->again_ms > most_ms) {
@@ -308,18 +323,36 @@ tell_busy(struct linger *linger, struct seat *seat)
     }
 }
 
+/* Orders that had an outcome, whatever it was. */
+static int64_t
+settled(const struct osw_turn *turn)
+{
+    int64_t sum = 0;
+
+    for (int i = 0; i < OSW_OUTCOME_COUNT && turn->open; i++) {
+        sum += turn->result.counts[i];
+    }
+    return sum;
+}
+
+/* For the others' sake, or for the row's. */
+static int64_t
+end_of_turn(const struct linger *linger, const struct seat *seat)
+{
+    return osw_clock_until_ms(linger->count > 1 ? seat->turn_ms : ROW_MS,
+                              linger->worker->task.soft_ms);
+}
+
 /* Sweep under the lock.  False if nothing more can be done. */
 static bool
 sweep_seat(struct linger *linger, struct seat *seat)
 {
     struct osw_worker *worker = linger->worker;
     struct osw_turn *turn = &seat->turn;
+    const int64_t settled_before = settled(turn);
     const int64_t before = turn->open ? turn->result.lateness.count : 0;
-    const int64_t soft_ms =
-        linger->held > 1
-            ? osw_clock_until_ms(seat->turn_ms, worker->task.soft_ms)
-            : worker->task.soft_ms;
-    const enum osw_turn_end end = osw_turn_work(worker, turn, soft_ms);
+    const enum osw_turn_end end =
+        osw_turn_work(worker, turn, end_of_turn(linger, seat));
     const int64_t look_every_ms = worker->task.options->look_every_ms;
     const bool swept = turn->open && turn->result.lateness.count > before;
 
@@ -327,10 +360,16 @@ sweep_seat(struct linger *linger, struct seat *seat)
     /* A look that takes longer than a turn must not be the end of each. */
     if (end != OSW_TURN_REST) {
         seat->turn_ms = TURN_MS;
-    } else if (!swept) {
+    } else if (settled(turn) == settled_before) {
         seat->turn_ms *= 2;
     }
     seat->rest_ms = 0;
+    linger->lost = end == OSW_TURN_LOST;
+    if (end == OSW_TURN_FAILED && turn->open &&
+        turn->result.stop == OSW_SWEEP_LOST) {
+        /* a connection beside the first: another takes its place */
+        return osw_turn_close(worker, turn);
+    }
     if (end == OSW_TURN_FAILED) {
         seat->rest_ms = osw_clock_until_ms(REST_LOOKS * look_every_ms,
                                            osw_clock_now_ms() + REST_MS);
@@ -352,6 +391,7 @@ claim_and_sweep(struct linger *linger, struct seat *seat)
 
     seat->due = false;
     seat->due_ms = NEVER;
+    seat->busy = false;
     linger->look_ms = 0;
     if (worker->task.options->lock) {
         claimed = osw_claim_take(
@@ -362,6 +402,7 @@ claim_and_sweep(struct linger *linger, struct seat *seat)
     case OSW_CLAIM_WITHOUT:
         break;
     case OSW_CLAIM_BUSY:
+        seat->busy = true;
         tell_busy(linger, seat);
         plan_again(linger, seat, false);
         return true;
@@ -444,6 +485,7 @@ lose(struct linger *linger, struct osw_error *error)
 {
     bool told = false;
 
+    linger->lost = true;
     osw_fault_classify(error);
     for (int i = 0; i < linger->count; i++) {
         struct osw_turn *turn = &linger->seats[i]->turn;
@@ -501,8 +543,11 @@ go_on(struct linger *linger)
         return false;
     }
     /* With a look after each round no sweep's backlog hides another's. */
+    if (!close_old_rows(linger)) {
+        return false;
+    }
     if (!any && osw_clock_now_ms() < linger->look_ms) {
-        return close_old_rows(linger) && sleep_on(linger);
+        return sleep_on(linger);
     }
     return !osw_turn_may_begin(linger->worker) || look(linger);
 }
@@ -519,9 +564,11 @@ report_none(struct linger *linger,
     if (osw_interrupt_count() > 0) {
         osw_turn_tell_stop(worker, seat->name, seat->held);
         osw_turn_report_none(worker, sweep, "signal", OSW_EXIT_TEMPORARY, NULL);
-    } else if (!seat->held) {
+    } else if (seat->told_broken || seat->told_busy || seat->rest_ms > 0) {
+        return; /* it has its line */
+    } else if (!seat->held || seat->busy) {
         osw_turn_report_busy(worker, sweep);
-    } else if (!seat->told_broken && !seat->told_busy && seat->rest_ms == 0) {
+    } else {
         osw_turn_report_none(worker, sweep, why, OSW_EXIT_OK, NULL);
     }
 }
@@ -536,7 +583,7 @@ is_any_dead(const struct linger *linger)
     for (int i = 0; i < probe->count; i++) {
         const struct seat *seat = find_seat(linger, probe->sweeps[i].id);
 
-        if (seat != NULL && !seat->held &&
+        if (seat != NULL && (!seat->held || seat->busy) &&
             probe->sweeps[i].silent_s > OSW_SILENT_S) {
             return true;
         }
@@ -559,16 +606,16 @@ report(struct linger *linger)
                 osw_turn_stop(turn);
             }
             (void)osw_turn_close(worker, turn);
+        } else if (osw_interrupt_count() > 0 && turn->opened_ms != 0) {
+            osw_turn_tell_stop(worker, turn->name, true);
         }
     }
-    if (worker->task.exit != OSW_EXIT_UNAVAILABLE &&
-        osw_interrupt_count() == 0 && is_any_dead(linger) &&
-        !osw_task_look_again(&worker->task)) {
+    if (linger->lost || worker->task.exit == OSW_EXIT_UNAVAILABLE ||
+        (osw_interrupt_count() == 0 && is_any_dead(linger) &&
+         !osw_task_look_again(&worker->task))) {
         return;
     }
-    for (int i = 0;
-         i < probe->count && worker->task.exit != OSW_EXIT_UNAVAILABLE;
-         i++) {
+    for (int i = 0; i < probe->count; i++) {
         const struct seat *seat = find_seat(linger, probe->sweeps[i].id);
 
         if (seat != NULL && seat->turn.opened_ms == 0) {

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "host.h"
+#include "interrupt.h"
 #include "sql_text.h"
 
 /* The answer to a wait that was cancelled comes within this time. */
@@ -195,6 +196,8 @@ osw_lock_take_slot(struct osw_lock *lock,
 {
     const struct osw_pg_statement statement = {NULL, osw_sql_take_slot, 5};
     struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    /* A signal that came before the wait would not end it. */
+    const int64_t wait_ms = osw_interrupt_count() > 0 ? 0 : patience_ms;
     char id[16];
     char count[16];
     char patience[24];
@@ -206,7 +209,7 @@ osw_lock_take_slot(struct osw_lock *lock,
     *slot = 0;
     (void)snprintf(id, sizeof(id), "%d", sweep_id);
     (void)snprintf(count, sizeof(count), "%d", slots);
-    (void)snprintf(patience, sizeof(patience), "%" PRId64, patience_ms);
+    (void)snprintf(patience, sizeof(patience), "%" PRId64, wait_ms);
     write_holder(holder, sizeof(holder));
     if (!enter(lock, deadline_ms, error) ||
         !osw_pg_queue(lock->pg, &statement, values, error) ||

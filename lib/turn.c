@@ -540,6 +540,15 @@ work(struct osw_worker *worker,
     return sweep_shares(worker, turn, definition, soft_ms);
 }
 
+/* Also where the server says why it ends the connection. */
+static bool
+is_loss(const struct osw_error *error)
+{
+    return error->exit == OSW_EXIT_UNAVAILABLE &&
+           (error->sqlstate[0] == '\0' ||
+            osw_sqlstate_class(error->sqlstate, "57"));
+}
+
 enum osw_turn_end
 osw_turn_work(struct osw_worker *worker, struct osw_turn *turn, int64_t soft_ms)
 {
@@ -556,9 +565,7 @@ osw_turn_work(struct osw_worker *worker, struct osw_turn *turn, int64_t soft_ms)
                              &error)) {
         osw_fault_classify(&error);
         osw_task_fail(&worker->task, turn->name, &error);
-        return error.sqlstate[0] == '\0' && error.exit == OSW_EXIT_UNAVAILABLE
-                   ? OSW_TURN_LOST
-                   : OSW_TURN_FAILED;
+        return is_loss(&error) ? OSW_TURN_LOST : OSW_TURN_FAILED;
     }
     if (there) {
         end = work(worker, turn, &definition, soft_ms);

@@ -163,6 +163,40 @@ kill -TERM "$pid"
 finish 75
 invariants
 
+# --- A holder that is dead ---------------------------------------------------
+
+# The lock of the sweep itself, as by a session that called define and went away:
+# that orders are due and not swept is no sign of life.
+hold_sweep()
+{
+    psql -X -q -A -t -o /dev/null \
+        -c 'SELECT pg_advisory_lock(1869838192, id) FROM order_sweep.sweep' \
+        -c 'SELECT pg_sleep(600)' &
+    foreign=$!
+    wait_until "EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory'
+        AND classid = 1869838192)"
+}
+let_sweep_go()
+{
+    kill "$foreign"
+    wait "$foreign" 2>/dev/null || :
+    sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM pg_locks
+        WHERE locktype = 'advisory' AND classid = 1869838192"
+    wait_until "NOT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory'
+        AND classid = 1869838192)"
+}
+hold_sweep
+place 1 '1 hour'
+sql -c "UPDATE order_sweep.life SET seen_at = now() - interval '297 seconds'"
+run 75 --linger --time-limit 7s --look-every 100ms
+says_like 'cancel_unpaid: another session has held the lock without a sign of life for 30* s; *'
+# Alive it is busy, and no more than that.
+sql -c 'UPDATE order_sweep.life SET seen_at = now()'
+run 0 --linger --time-limit 2s -v
+is 'the report' 'cancel_unpaid: busy' "$(sed 's/;.*//' "$out")"
+let_sweep_go
+run 0
+
 # --- Paused in the moment ----------------------------------------------------
 
 # It was due at the look, and is paused when its statements are asked for.

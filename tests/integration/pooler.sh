@@ -187,6 +187,29 @@ SQL
     silent
     untouched 3
     all_swept "$((swept + 44))"
+
+    # The session with the locks is gone, while its own share is swept, or the
+    # other one: the run goes on without.
+    for share in 0 1; do
+        place 40 '1 hour'
+        close_gate "$(sql -c "SELECT min(id) FROM shop.orders
+            WHERE order_status = 1
+              AND (hashtext(id::text) & 2147483647) % 2 = $share
+              AND created < extract(epoch FROM now()) - 1800")"
+        pooled start --slots 2
+        wait_at_gate
+        sql -o /dev/null -c "SELECT pg_terminate_backend(pid) FROM pg_locks
+            WHERE locktype = 'advisory' AND classid = 1869838192
+              AND database = (SELECT oid FROM pg_database
+                               WHERE datname = current_database())"
+        open_gates
+        finish 0
+        one_line
+        grep -q '^order-sweep: warning: cancel_unpaid: ' "$err" ||
+            die 'a lock that is gone is not told of'
+        untouched 3
+        all_swept "$((swept + 44 + 40 * (share + 1)))"
+    done
     pooler_stop
 done
 
