@@ -25,7 +25,7 @@
 
 /* A sign of life comes well before others take the sweep for dead; looks are a
  * minute apart at most. */
-#define SIGN_S (OSW_SILENT_S - 120)
+#define SIGN_S (OSW_SILENT_S - 70)
 
 /* One sweep's backlog keeps the others waiting for so long at most, if it gets
  * on at all in this time. */
@@ -134,7 +134,7 @@ patience(const struct linger *linger)
     /* One waits for one slot only, and another one may become free. */
     const int64_t most_ms =
         task->options->slots > 1 ? PATIENCE_MS / 10 : PATIENCE_MS;
-    int64_t patience_ms = task->limits.statement_ms / 2;
+    int64_t patience_ms = task->limits.statement_ms * 4 / 5;
 
     if (patience_ms > most_ms) {
         patience_ms = most_ms;
