@@ -10,6 +10,7 @@
 #include "injection_point.h"
 #include "interrupt.h"
 #include "log.h"
+#include "metrics.h"
 
 /* A wait for a slot holds a snapshot, so it is made of short ones. */
 #define PATIENCE_MS INT64_C(10000)
@@ -38,6 +39,13 @@
 /* A seat that others hold is tried for again after this time at the latest. */
 #define SEATS_MS INT64_C(5000)
 
+/* The metrics are written about so often: while nothing is near, or else when
+ * they are late by half of it.  What the database does for them keeps orders
+ * waiting, so it is not much. */
+#define METRICS_EVERY_MS INT64_C(60000)
+#define METRICS_QUIET_MS 1000
+#define METRICS_MS       500
+
 #define NEVER INT64_MAX
 
 /* A sweep that this run looks after, or would. */
@@ -59,9 +67,10 @@ struct linger {
     struct osw_worker *worker;
     struct seat **seats;
     int count;
-    int held;         /* of them */
-    int64_t look_ms;  /* look then at the latest */
-    int64_t seats_ms; /* try then to get the seats that others hold */
+    int held;           /* of them */
+    int64_t look_ms;    /* look then at the latest */
+    int64_t seats_ms;   /* try then to get the seats that others hold */
+    int64_t metrics_ms; /* write the metrics then */
 };
 
 /* --- Seats ---------------------------------------------------------------- */
@@ -484,6 +493,19 @@ sleep_on(struct linger *linger)
     return true;
 }
 
+static void
+write_metrics(struct linger *linger)
+{
+    const int64_t now_ms = osw_clock_now_ms();
+
+    if (now_ms >= linger->metrics_ms &&
+        (wake_ms(linger) - now_ms >= METRICS_QUIET_MS ||
+         now_ms >= linger->metrics_ms + METRICS_EVERY_MS / 2)) {
+        osw_metrics_write(&linger->worker->task, METRICS_MS);
+        linger->metrics_ms = now_ms + METRICS_EVERY_MS;
+    }
+}
+
 /* --- The whole ------------------------------------------------------------ */
 
 static bool
@@ -502,8 +524,13 @@ go_on(struct linger *linger)
     }
     /* With a look after each round no sweep's backlog hides another's. */
     if (!any && osw_clock_now_ms() < linger->look_ms) {
-        return close_old_rows(linger) && sleep_on(linger);
+        if (!close_old_rows(linger)) {
+            return false;
+        }
+        write_metrics(linger);
+        return sleep_on(linger);
     }
+    write_metrics(linger);
     return !osw_turn_may_begin(linger->worker) || look(linger);
 }
 
@@ -580,7 +607,10 @@ report(struct linger *linger)
 void
 osw_linger(struct osw_worker *worker)
 {
-    struct linger linger = {.worker = worker};
+    struct linger linger = {
+        .worker = worker,
+        .metrics_ms = osw_clock_now_ms() + METRICS_EVERY_MS,
+    };
     bool more = osw_task_set_session(&worker->task) && have_seats(&linger);
 
     while (more && osw_turn_may_begin(worker)) {
