@@ -30,11 +30,12 @@ osw_whole_file_may_write(const char *path)
     if (folder == NULL) {
         return false;
     }
-    may = faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0 &&
-          stat(folder, &status) == 0;
-    if (may && !S_ISDIR(status.st_mode)) {
-        errno = ENOTDIR;
-        may = false;
+    if (stat(folder, &status) == 0) {
+        if (S_ISDIR(status.st_mode)) {
+            may = faccessat(AT_FDCWD, folder, W_OK | X_OK, AT_EACCESS) == 0;
+        } else {
+            errno = ENOTDIR;
+        }
     }
     /* What is there is replaced, so that its own rights do not matter. */
     if (may && lstat(path, &status) == 0 && S_ISDIR(status.st_mode)) {

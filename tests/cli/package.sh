@@ -55,6 +55,9 @@ sort >"$work/wanted" <<'FILES'
 /usr/share/doc/order-sweep/examples/data.sql
 /usr/share/doc/order-sweep/examples/definition.sql
 /usr/share/doc/order-sweep/examples/shop.sql
+/usr/share/doc/order-sweep/monitoring/order-sweep.dashboard.json
+/usr/share/doc/order-sweep/monitoring/order-sweep.rules.yml
+/usr/share/doc/order-sweep/monitoring/order-sweep.test.yml
 /usr/share/lintian/overrides/order-sweep
 /usr/share/man/man8/order-sweep.8.gz
 FILES
