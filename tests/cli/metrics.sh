@@ -43,14 +43,16 @@ sweep=',sweep="cancel_unpaid"'
 counted()
 {
     is "$1" "$3" "$(sed -n "s/^order_sweep_$1{.*,\($2\)=\"\(.*\)\"} /\2=/p" \
-        "$file" | grep -v '=0$' | paste -s -d ' ')"
+        "$file" | sed '/=0$/d' | paste -s -d ' ')"
 }
 
 # fresh NAME: a moment, of the last minutes.
 fresh()
 {
     local age=$(($(date +%s) - $(of "$1" "${2-}" | cut -d . -f 1)))
-    [ "$age" -ge -5 ] && [ "$age" -lt 300 ] || die "$1 is $age s old"
+    if [ "$age" -lt -5 ] || [ "$age" -ge 300 ]; then
+        die "$1 is $age s old"
+    fi
 }
 
 # swept: the lines of the sweeps.
@@ -97,6 +99,12 @@ done
 value t "SELECT abs(extract(epoch FROM order_sweep_deadline)
         - $(of next_deadline_timestamp_seconds "$sweep")) < 0.001
     FROM order_sweep.cancel_unpaid_next(NULL)"
+
+# No more are counted than it is told.
+value "3 $((due - 5))" "SELECT concat_ws(' ', a.order_sweep_orders,
+                                        b.order_sweep_orders)
+    FROM order_sweep.cancel_unpaid_backlog(3) a,
+         order_sweep.cancel_unpaid_backlog(1000) b"
 
 run 0 --metrics-file "$file"
 sound
@@ -314,7 +322,7 @@ ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 strace -f -o "$trace" \
     -e trace=openat,write,fsync,fchmod,close,rename,renameat,renameat2 \
     "$ORDER_SWEEP_BIN" --metrics-file "$file"
 sed -n '/shop\.prom\.[A-Za-z0-9]*", O_RDWR/,$p' "$trace" |
-    sed 's/^[0-9]* *//; s/(.*//' | grep -v '^[-+]' | uniq |
+    sed 's/^[0-9]* *//; s/(.*//; /^[-+]/d' | uniq |
     paste -s -d ' ' >"$ORDER_SWEEP_TMP/calls"
 case $(cat "$ORDER_SWEEP_TMP/calls") in
 'openat write fchmod fsync close rename'*) ;;
@@ -323,8 +331,8 @@ esac
 sound
 
 # What cannot be written is told, and the order is swept all the same.  A limit
-# on the size of files stands for a disk that is full; the old file
-# stays.
+# on the size of files stands for a disk that is full; the old
+# file stays.
 place 1 '1 hour'
 before=$(cat "$file")
 swept_before=$(sql -c 'SELECT count(*) FROM order_sweep.journal')
@@ -353,9 +361,8 @@ done
 looks=0
 while [ -n "$(jobs -r)" ]; do
     cp "$file" "$ORDER_SWEEP_TMP/seen"
-    [ "$(head -n 1 "$ORDER_SWEEP_TMP/seen")" = '# Written by order-sweep.' ] &&
-        [ "$(tail -n 1 "$ORDER_SWEEP_TMP/seen")" = '# The end.' ] ||
-        die 'a part of a file was seen'
+    is 'the ends of what was seen' '# Written by order-sweep. # The end.' \
+        "$(sed -n '1p;$p' "$ORDER_SWEEP_TMP/seen" | paste -s -d ' ')"
     looks=$((looks + 1))
 done
 wait
@@ -377,10 +384,11 @@ monitoring=$ORDER_SWEEP_SOURCE/cmd/order-sweep/monitoring
     >"$ORDER_SWEEP_TMP/rules" || die "$(cat "$ORDER_SWEEP_TMP/rules")"
 (cd "$monitoring" && "$promtool" test rules order-sweep.test.yml) \
     >"$ORDER_SWEEP_TMP/rules" 2>&1 || die "$(cat "$ORDER_SWEEP_TMP/rules")"
-for alert in $(sed -n 's/.*- alert: //p' "$monitoring/order-sweep.rules.yml"); do
-    [ "$(grep -c "alertname: $alert\$" "$monitoring/order-sweep.test.yml")" -ge 1 ] ||
-        die "no test of $alert"
-done
+sed -n 's/.*- alert: //p' "$monitoring/order-sweep.rules.yml" |
+    while read -r alert; do
+        grep -q "alertname: $alert\$" "$monitoring/order-sweep.test.yml" ||
+            die "no test of $alert"
+    done
 value "1" "SELECT count(*) FROM (SELECT CAST(\$j\$$(cat \
     "$monitoring/order-sweep.dashboard.json")\$j\$ AS jsonb)) d"
 # Every name in them, and in README, is one that was seen; and the reverse.

@@ -58,6 +58,16 @@ sort >"$work/wanted" <<'FILES'
 /usr/share/doc/order-sweep/monitoring/order-sweep.dashboard.json
 /usr/share/doc/order-sweep/monitoring/order-sweep.rules.yml
 /usr/share/doc/order-sweep/monitoring/order-sweep.test.yml
+/usr/share/doc/order-sweep/recipes/01_payment_method.sql
+/usr/share/doc/order-sweep/recipes/02_bank_transfer.sql
+/usr/share/doc/order-sweep/recipes/03_remind.sql
+/usr/share/doc/order-sweep/recipes/04_close_delivered.sql
+/usr/share/doc/order-sweep/recipes/05_split_order.sql
+/usr/share/doc/order-sweep/recipes/06_tenants.sql
+/usr/share/doc/order-sweep/recipes/07_payment_in_flight.sql
+/usr/share/doc/order-sweep/recipes/08_partly_paid.sql
+/usr/share/doc/order-sweep/recipes/09_coupons_points.sql
+/usr/share/doc/order-sweep/recipes/shop.sql
 /usr/share/lintian/overrides/order-sweep
 /usr/share/man/man8/order-sweep.8.gz
 FILES

@@ -94,7 +94,7 @@ install_promtool()
     rm -rf "$1"
     mkdir -p "$1"
     (
-        cd "$1"
+        cd "$1" || exit
         apt-get -q -o APT::Sandbox::User= download prometheus
         dpkg-deb --fsys-tarfile prometheus_*.deb |
             tar -x --strip-components=3 ./usr/bin/promtool
