@@ -61,6 +61,13 @@ swept()
     sed -n '/^# The sweeps/,$p' "$file"
 }
 
+# --- One that lingers --------------------------------------------------------
+
+# It is looked at below, when a minute is over.
+lingers=$ORDER_SWEEP_TMP/lingers.prom
+new_shop metrics_linger 40 4
+start --linger --time-limit 2m --metrics-file "$lingers"
+
 # --- A first run, busy, idle, with failures ----------------------------------
 
 new_shop metrics 40 4
@@ -351,31 +358,49 @@ value $((swept_before + 1)) 'SELECT count(*) FROM order_sweep.journal'
 invariants
 
 # Who reads while others write sees a whole file each time.
+writers=()
 for _ in 1 2 3; do
     (
         for _ in 1 2 3 4 5 6 7 8; do
             "$ORDER_SWEEP_BIN" --metrics-file "$file"
         done
     ) &
+    writers+=($!)
 done
 looks=0
-while [ -n "$(jobs -r)" ]; do
+while kill -0 "${writers[@]}" 2>/dev/null; do
     cp "$file" "$ORDER_SWEEP_TMP/seen"
     is 'the ends of what was seen' '# Written by order-sweep. # The end.' \
         "$(sed -n '1p;$p' "$ORDER_SWEEP_TMP/seen" | paste -s -d ' ')"
     looks=$((looks + 1))
 done
-wait
+wait "${writers[@]}"
 [ "$looks" -gt 10 ] || die "only $looks looks"
 sound
 
-# A run that lingers tells at its end, with the totals of its rows.
+# A run that lingers and ends tells the totals of its rows.
 place 1 '1 hour'
 number=$(of orders_total "$sweep,outcome=\"swept\"")
 run 0 --metrics-file "$file" --linger --time-limit 2s
 sound
 is 'swept by one that lingers' $((number + 1)) \
     "$(of orders_total "$sweep,outcome=\"swept\"")"
+
+# After a minute it tells while it is at work, and once more at its end.
+tries=900
+while [ ! -e "$lingers" ]; do
+    tries=$((tries - 1))
+    [ "$tries" -gt 0 ] || die 'the one that lingers tells nothing'
+    sleep 0.1
+done
+kill -0 "$pid" || die 'the one that lingers told at its end only'
+cp "$lingers" "$ORDER_SWEEP_TMP/seen"
+grep -q '_last_exit_code{.*} 0$' "$ORDER_SWEEP_TMP/seen" || die 'a fault'
+grep -q '_backlog_orders{.*} 0$' "$ORDER_SWEEP_TMP/seen" || die 'a backlog'
+kill "$pid"
+finish 75
+grep -q '_last_exit_code{.*} 75$' "$lingers" || die 'not of its end'
+grep -q '_runs_total{.*,stopped="signal"} 1$' "$lingers" || die 'no signal'
 
 # --- Rules and dashboard -----------------------------------------------------
 
