@@ -10,6 +10,7 @@
 #include "injection_point.h"
 #include "interrupt.h"
 #include "log.h"
+#include "metrics.h"
 
 /* A wait for a slot holds a snapshot, so it is made of short ones. */
 #define PATIENCE_MS INT64_C(10000)
@@ -39,6 +40,13 @@
 /* A seat that others hold is tried for again after this time at the latest. */
 #define SEATS_MS INT64_C(5000)
 
+/* The metrics are written about so often: while nothing is near, or else when
+ * they are late by half of it.  What the database does for them keeps orders
+ * waiting, so it is not much. */
+#define METRICS_EVERY_MS INT64_C(60000)
+#define METRICS_QUIET_MS 1000
+#define METRICS_MS       500
+
 #define NEVER INT64_MAX
 
 /* A sweep that this run looks after, or would. */
@@ -62,10 +70,11 @@ struct linger {
     struct osw_worker *worker;
     struct seat **seats;
     int count;
-    int held;         /* of them */
-    bool lost;        /* the connection */
-    int64_t look_ms;  /* look then at the latest */
-    int64_t seats_ms; /* try then to get the seats that others hold */
+    int held;           /* of them */
+    bool lost;          /* the connection */
+    int64_t look_ms;    /* look then at the latest */
+    int64_t seats_ms;   /* try then to get the seats that others hold */
+    int64_t metrics_ms; /* write the metrics then */
 };
 
 /* --- Seats ---------------------------------------------------------------- */
@@ -526,6 +535,19 @@ sleep_on(struct linger *linger)
     return true;
 }
 
+static void
+write_metrics(struct linger *linger)
+{
+    const int64_t now_ms = osw_clock_now_ms();
+
+    if (now_ms >= linger->metrics_ms &&
+        (wake_ms(linger) - now_ms >= METRICS_QUIET_MS ||
+         now_ms >= linger->metrics_ms + METRICS_EVERY_MS / 2)) {
+        osw_metrics_write(&linger->worker->task, METRICS_MS);
+        linger->metrics_ms = now_ms + METRICS_EVERY_MS;
+    }
+}
+
 /* --- The whole ------------------------------------------------------------ */
 
 static bool
@@ -546,6 +568,7 @@ go_on(struct linger *linger)
     if (!close_old_rows(linger)) {
         return false;
     }
+    write_metrics(linger);
     if (!any && osw_clock_now_ms() < linger->look_ms) {
         return sleep_on(linger);
     }
@@ -627,7 +650,10 @@ report(struct linger *linger)
 void
 osw_linger(struct osw_worker *worker)
 {
-    struct linger linger = {.worker = worker};
+    struct linger linger = {
+        .worker = worker,
+        .metrics_ms = osw_clock_now_ms() + METRICS_EVERY_MS,
+    };
     bool more = osw_task_set_session(&worker->task) && have_seats(&linger);
 
     while (more && osw_turn_may_begin(worker)) {

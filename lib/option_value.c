@@ -173,6 +173,44 @@ read_name(const struct osw_option_row *row,
                           "digits and underscores");
 }
 
+/* A file's name is a label of what stands in it, and node_exporter reads no
+ * others than these. */
+static bool
+is_prom_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    const char *const end = ".prom";
+    const size_t most = 200; /* with room for a longer name beside it */
+    const size_t length = strlen(name);
+
+    return length > strlen(end) && length <= most &&
+           strspn(name, letters) == length &&
+           strcmp(name + length - strlen(end), end) == 0;
+}
+
+static bool
+read_prom(const struct osw_option_row *row,
+          const char *text,
+          const char **file,
+          struct osw_error *error)
+{
+    const char *slash = strrchr(text, '/');
+
+    if (is_prom_name(slash != NULL ? slash + 1 : text)) {
+        *file = text;
+        return true;
+    }
+    (void)osw_error_set(error,
+                        OSW_EXIT_USAGE,
+                        "%s: \"%s\" is not a file that node_exporter reads",
+                        row->name,
+                        text);
+    return osw_error_hint(error,
+                          "write a name of letters, digits, dots, dashes and "
+                          "underscores that ends in .prom");
+}
+
 /* libpq takes a port for each host; an empty one means its default. */
 static bool
 read_port(const struct osw_option_row *row,
@@ -239,6 +277,8 @@ osw_option_read(struct osw_options *options,
         return true;
     case KIND_NAME:
         return read_name(row, text, field, error);
+    case KIND_PROM:
+        return read_prom(row, text, field, error);
     case KIND_PORT:
         return read_port(row, text, field, error);
     case KIND_INT:

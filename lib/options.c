@@ -234,6 +234,14 @@ const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS] = {
      .help = "report on stdout in this form (default: text\n"
              "on a terminal, with -v and in a dry run, else\n"
              "none)"},
+    {.name = "--metrics-file",
+     .argument = "FILE",
+     .group = GROUP_OUTPUT,
+     .modes = MODE_SWEEP,
+     .kind = KIND_PROM,
+     .field = FIELD(metrics_file),
+     .help = "write metrics for Prometheus to this file, whose\n"
+             "name ends in .prom"},
     {.name = "--verbose",
      .letter = 'v',
      .group = GROUP_OUTPUT,

@@ -64,6 +64,7 @@ struct osw_options {
     bool fail_if_busy;
     bool linger;
     bool lock;
+    const char *metrics_file;         /* NULL: none */
     bool print;                       /* migrate --print */
     bool probe;                       /* check --probe */
     const char *role;                 /* check --role; NULL: none */
@@ -110,6 +111,7 @@ enum osw_option_kind {
     KIND_QUIET,      /* int: no argument */
     KIND_TEXT,       /* const char *: taken as it is */
     KIND_NAME,       /* const char *: a sweep's name */
+    KIND_PROM,       /* const char *: a file for metrics */
     KIND_PORT,       /* const char *: port numbers with commas between */
     KIND_INT,        /* int: min..max */
     KIND_INT64,      /* int64_t: min..max */
@@ -133,7 +135,7 @@ struct osw_option_row {
 };
 
 /* The number of rows, so that it can size an array. */
-#define OSW_OPTION_ROWS 32
+#define OSW_OPTION_ROWS 33
 
 extern const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS];
 

@@ -5,6 +5,7 @@
 #include "interrupt.h"
 #include "linger.h"
 #include "log.h"
+#include "metrics.h"
 #include "turn.h"
 
 /* The end of a turn that leaves as much time to each sweep still due. */
@@ -213,6 +214,23 @@ is_any_silent(const struct osw_probe *probe)
     return false;
 }
 
+/* At the end of a run the metrics may take so long; less if the hard limit is
+ * near. */
+#define METRICS_MS 2000
+
+static bool
+may_write_metrics(struct osw_task *task)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (task->options->metrics_file != NULL &&
+        !osw_metrics_check(task->options->metrics_file, &error)) {
+        osw_task_fail(task, NULL, &error);
+        return false;
+    }
+    return true;
+}
+
 static void
 run_once(struct osw_worker *worker)
 {
@@ -235,6 +253,9 @@ osw_run(const struct osw_options *options, int64_t started_ms, FILE *out)
     };
 
     osw_task_begin(&worker.task, options, started_ms, out);
+    if (!may_write_metrics(&worker.task)) {
+        return worker.task.exit;
+    }
     worker.limits = worker.task.limits;
     if (options->linger) {
         /* It is idle no longer than between two looks, or while another
@@ -259,6 +280,7 @@ osw_run(const struct osw_options *options, int64_t started_ms, FILE *out)
     }
     osw_claim_close(&worker.claim);
     osw_jobs_end(&worker.jobs);
+    osw_metrics_write(&worker.task, METRICS_MS);
     osw_task_end(&worker.task);
     return worker.task.exit;
 }

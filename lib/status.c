@@ -14,7 +14,7 @@ static const struct osw_exit_row exit_rows[] = {
      "stopped by a signal; orders table locked; a look that took too long or "
      "met a deadlock; lock busy, with --fail-if-busy or a dead holder"},
     {OSW_EXIT_PARTIAL, "finished, but some orders failed or are unknown"},
-    {OSW_EXIT_IO, "the report could not be written"},
+    {OSW_EXIT_IO, "the report or the metrics could not be written"},
     {OSW_EXIT_UNAVAILABLE, "database unreachable, lost, or not a primary"},
     {OSW_EXIT_CONFIG,
      "schema or definition missing or mismatched, or unknown sweep; "

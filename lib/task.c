@@ -93,6 +93,7 @@ osw_task_begin(struct osw_task *task,
     task->options = options;
     task->out = out;
     task->format = choose_format(options, out);
+    task->began_ms = started_ms;
     task->soft_ms = started_ms + options->time_limit_ms;
     task->hard_ms = started_ms + options->hard_limit_ms;
     task->drain_ms = task->hard_ms + DRAIN_MS;

@@ -33,10 +33,12 @@ struct osw_task {
     struct osw_probe probe; /* empty before the look */
     char window_text[40];
     const char *window; /* window_text, or NULL: as defined */
+    int64_t began_ms;   /* when the process did */
     int64_t soft_ms;    /* begin nothing more */
     int64_t hard_ms;    /* cancel what is in flight */
     int64_t drain_ms;   /* give up waiting for it */
     enum osw_exit exit; /* the gravest so far */
+    bool told_metrics;  /* that their file cannot be written */
 };
 
 /*

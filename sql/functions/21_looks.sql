@@ -126,6 +126,41 @@ END $body$, order_sweep.until(s, '$1', false), c.declarations, c.settings,
 END $$;
 COMMENT ON FUNCTION order_sweep.build_next IS 'the text of <sweep>_next';
 
+CREATE OR REPLACE FUNCTION order_sweep.build_backlog(s order_sweep.sweep)
+RETURNS TABLE (name text, arguments text, returns text, options text,
+               body text, remark text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    c record;
+BEGIN
+    SELECT * INTO c FROM order_sweep.clauses(s);
+    name := s.name || '_backlog';
+    arguments := 'integer';
+    returns := 'TABLE (order_sweep_orders bigint, order_sweep_overdue interval)';
+    options := 'STABLE ' || order_sweep.look_pins(s) || order_sweep.index_pins();
+    body := format($body$
+#variable_conflict use_column
+DECLARE
+    order_sweep_until timestamptz := %s;
+%sBEGIN
+%s%s    SELECT count(*), order_sweep_until - min(order_sweep_row.order_sweep_moment)
+      INTO order_sweep_orders, order_sweep_overdue
+      FROM (SELECT %s AS order_sweep_moment
+              FROM %s o WHERE %s
+             ORDER BY %s LIMIT $1) order_sweep_row;
+    RETURN NEXT;
+END $body$, order_sweep.until(s, 'NULL::interval', false), c.declarations,
+        c.settings, order_sweep.by_index(s), c.moment, s.orders, c.due_now,
+        c.clock);
+    remark := 'how many orders are to be swept now, and for how long the oldest '
+        'of them has been; parameter: count no more than so many';
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION order_sweep.build_backlog IS 'the text of <sweep>_backlog';
+
 CREATE OR REPLACE FUNCTION order_sweep.build_fault(s order_sweep.sweep)
 RETURNS TABLE (name text, arguments text, returns text, options text,
                body text, remark text)

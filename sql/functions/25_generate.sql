@@ -8,6 +8,7 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT * FROM order_sweep.build_due(s)
     UNION ALL SELECT * FROM order_sweep.build_next(s)
+    UNION ALL SELECT * FROM order_sweep.build_backlog(s)
     UNION ALL SELECT * FROM order_sweep.build_fault(s)
     UNION ALL SELECT * FROM order_sweep.build_clock(s)
     UNION ALL SELECT * FROM order_sweep.build_explain(s)

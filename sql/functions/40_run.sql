@@ -273,6 +273,21 @@ BEGIN
     END IF;
     UPDATE order_sweep.life l SET seen_at = now()
       FROM order_sweep.sweep s WHERE s.name = _sweep AND l.sweep_id = s.id;
+    -- What the row adds to stays when it is deleted.  In one order, for others
+    -- may close theirs.
+    INSERT INTO order_sweep.total AS t (sweep, what, word, number)
+    SELECT _sweep, x.what, x.word, x.number
+      FROM (VALUES ('orders', 'swept', $7), ('orders', 'kept', $8),
+                   ('orders', 'locked', $9), ('orders', 'changed', $10),
+                   ('orders', 'gone', $11), ('orders', 'failed', $12),
+                   ('orders', 'unknown', $13),
+                   ('runs', CASE WHEN $2 = ANY (order_sweep.total_words('runs'))
+                                 THEN $2 ELSE 'other' END, 1))
+               AS x(what, word, number)
+     WHERE x.number > 0
+     ORDER BY x.what, x.word
+    ON CONFLICT ON CONSTRAINT total_pkey DO UPDATE
+       SET number = t.number + excluded.number;
     DELETE FROM order_sweep.run r
      WHERE r.sweep = _sweep AND r.id <= (
         SELECT o.id FROM order_sweep.run o WHERE o.sweep = _sweep

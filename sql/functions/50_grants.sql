@@ -34,9 +34,11 @@ COMMENT ON FUNCTION order_sweep.grant_functions IS
 CREATE OR REPLACE FUNCTION order_sweep.read_functions()
 RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT '{schema_version,probe,preview,explain,blame,last_runs,late}'::text[] $$;
+AS $$
+    SELECT '{schema_version,probe,preview,explain,blame,last_runs,late,metrics}'::text[]
+$$;
 COMMENT ON FUNCTION order_sweep.read_functions IS
-    'the functions that a dry run, explain, status and late need';
+    'the functions that a dry run, explain, status, late and metrics need';
 
 CREATE OR REPLACE FUNCTION order_sweep.run_functions()
 RETURNS text[] LANGUAGE sql IMMUTABLE
@@ -51,7 +53,7 @@ COMMENT ON FUNCTION order_sweep.run_functions IS
 CREATE OR REPLACE FUNCTION order_sweep.read_suffixes()
 RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT '{_due,_next,_fault,_clock,_explain,_late}'::text[] $$;
+AS $$ SELECT '{_due,_next,_backlog,_fault,_clock,_explain,_late}'::text[] $$;
 COMMENT ON FUNCTION order_sweep.read_suffixes IS
     'the generated functions that only look';
 

@@ -55,6 +55,9 @@ sort >"$work/wanted" <<'FILES'
 /usr/share/doc/order-sweep/examples/data.sql
 /usr/share/doc/order-sweep/examples/definition.sql
 /usr/share/doc/order-sweep/examples/shop.sql
+/usr/share/doc/order-sweep/monitoring/order-sweep.dashboard.json
+/usr/share/doc/order-sweep/monitoring/order-sweep.rules.yml
+/usr/share/doc/order-sweep/monitoring/order-sweep.test.yml
 /usr/share/doc/order-sweep/recipes/01_payment_method.sql
 /usr/share/doc/order-sweep/recipes/02_bank_transfer.sql
 /usr/share/doc/order-sweep/recipes/03_remind.sql

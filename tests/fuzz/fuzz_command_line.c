@@ -82,6 +82,7 @@ add_option(struct line *line,
     case KIND_TEXT:
     case KIND_NAME:
     case KIND_PORT:
+    case KIND_PROM:
         if (*(const char *const *)field != NULL) {
             add(line, row->name, *(const char *const *)field);
         }
@@ -172,6 +173,7 @@ same_field(const struct osw_option_row *row,
     case KIND_TEXT:
     case KIND_NAME:
     case KIND_PORT:
+    case KIND_PROM:
         return same_text(*(const char *const *)one,
                          *(const char *const *)other);
     case KIND_VERBOSE:

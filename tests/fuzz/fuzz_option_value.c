@@ -21,6 +21,7 @@ field_size(enum osw_option_kind kind)
     case KIND_TEXT:
     case KIND_NAME:
     case KIND_PORT:
+    case KIND_PROM:
         return sizeof(const char *);
     case KIND_VERBOSE:
     case KIND_QUIET:
@@ -93,6 +94,24 @@ may_be_ports(const char *text)
     }
 }
 
+/* The path of a file that ends in .prom, with its name in these letters. */
+static bool
+may_be_prom(const char *text)
+{
+    const char *slash = strrchr(text, '/');
+    const char *name = slash != NULL ? slash + 1 : text;
+    size_t length = strlen(name);
+
+    for (const char *at = name; *at != '\0'; at++) {
+        if (!((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+              (*at >= '0' && *at <= '9') || strchr("._-", *at) != NULL)) {
+            return false;
+        }
+    }
+    return length > 5 && length <= 200 &&
+           strcmp(name + length - 5, ".prom") == 0;
+}
+
 static void
 require_choice(const char *text, const char *const *words, int choice)
 {
@@ -132,6 +151,10 @@ require_value(const struct osw_options *options,
         REQUIRE(may_be_ports(text));
         REQUIRE(*(const char *const *)field == text);
         break;
+    case KIND_PROM:
+        REQUIRE(may_be_prom(text));
+        REQUIRE(*(const char *const *)field == text);
+        break;
     case KIND_TEXT:
         REQUIRE(*(const char *const *)field == text);
         break;
@@ -166,6 +189,7 @@ require_no_value(const struct osw_option_row *row, const char *text)
     REQUIRE(row->kind != KIND_TEXT);
     REQUIRE(row->kind != KIND_NAME || !may_be_name(text));
     REQUIRE(row->kind != KIND_PORT || !may_be_ports(text));
+    REQUIRE(row->kind != KIND_PROM || !may_be_prom(text));
 }
 
 int

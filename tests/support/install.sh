@@ -6,6 +6,11 @@
 # asks apt only when a package is missing.  The server's package neither
 # creates nor starts a cluster on the way, no other service is started either,
 # and the two files that see to this are gone afterwards.
+#
+#     install_promtool FOLDER
+#
+# puts promtool into a folder, where there is none in the PATH: of the package
+# prometheus nothing else is wanted, least of all its service.
 
 # The packages, by what needs them.
 # shellcheck disable=SC2034  # used by whoever sources this
@@ -75,4 +80,24 @@ install_packages()
     echo "install:$missing_packages"
     # shellcheck disable=SC2086  # a list of words
     as_root sh -c "$install_script" install $missing_packages </dev/null
+}
+
+# apt downloads as a user of its own, who may not write everywhere: as ours.
+install_promtool()
+{
+    if command -v promtool >/dev/null || [ -x "$1/promtool" ]; then
+        return 0
+    fi
+    echo "install: promtool"
+    missing_packages=prometheus
+    as_root apt-get -q -o DPkg::Lock::Timeout=300 update
+    rm -rf "$1"
+    mkdir -p "$1"
+    (
+        cd "$1" || exit
+        apt-get -q -o APT::Sandbox::User= download prometheus
+        dpkg-deb --fsys-tarfile prometheus_*.deb |
+            tar -x --strip-components=3 ./usr/bin/promtool
+        rm prometheus_*.deb
+    )
 }

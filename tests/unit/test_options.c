@@ -98,6 +98,7 @@ assert_same(const struct osw_options *a, const struct osw_options *b)
     assert_same_text(a->user, b->user);
     assert_int_equal(a->probe, b->probe);
     assert_same_text(a->role, b->role);
+    assert_same_text(a->metrics_file, b->metrics_file);
     assert_int_equal(a->key_columns, b->key_columns);
     for (int i = 0; i < a->key_columns; i++) {
         assert_string_equal(a->key[i], b->key[i]);
@@ -205,6 +206,9 @@ every_option_sets_its_field(void **state)
                   expected.limit = 1000000);
     ASSERT_PARSES("--format|text", expected.format = OSW_FORMAT_TEXT);
     ASSERT_PARSES("--format|json", expected.format = OSW_FORMAT_JSON);
+    ASSERT_PARSES("--metrics-file|/var/a b/a-1_B.x.prom",
+                  expected.metrics_file = "/var/a b/a-1_B.x.prom");
+    ASSERT_PARSES("--metrics-file=a.prom", expected.metrics_file = "a.prom");
     ASSERT_PARSES("--quiet", expected.verbosity = -1);
     ASSERT_PARSES("-q", expected.verbosity = -1);
     ASSERT_PARSES("--verbose", expected.verbosity = 1);
@@ -406,6 +410,9 @@ struct refusal {
 #define NAME                                                                   \
     "; write a small letter, then up to 39 small letters, digits and "         \
     "underscores"
+#define PROM                                                                   \
+    " is not a file that node_exporter reads; write a name of letters, "       \
+    "digits, dots, dashes and underscores that ends in .prom"
 #define PORT                                                                   \
     "; write a whole number from 1 to 65535, or one for each host with "       \
     "commas between"
@@ -535,6 +542,12 @@ static const struct refusal refusals[] = {
     {"--sweep|a234567890123456789012345678901234567890x",
      "--sweep: \"a234567890123456789012345678901234567890x\" cannot be the "
      "name of a sweep" NAME},
+    {"--metrics-file|a", "--metrics-file: \"a\"" PROM},
+    {"--metrics-file|.prom", "--metrics-file: \".prom\"" PROM},
+    {"--metrics-file|a.prom/", "--metrics-file: \"a.prom/\"" PROM},
+    {"--metrics-file|a.prom/b", "--metrics-file: \"a.prom/b\"" PROM},
+    {"--metrics-file|a b.prom", "--metrics-file: \"a b.prom\"" PROM},
+    {"--metrics-file|a\".prom", "--metrics-file: \"a\".prom\"" PROM},
     {"--port|0", "--port: \"0\" is not a port" PORT},
     {"--port|65536", "--port: \"65536\" is not a port" PORT},
     {"--port|postgres", "--port: \"postgres\" is not a port" PORT},
@@ -554,6 +567,7 @@ static const struct refusal refusals[] = {
      "--limit: for a dry run only; add --dry-run, or leave it "
      "out"},
     {"-n|--no-lock", "--no-lock" NOT_DRY},
+    {"-n|--metrics-file|a.prom", "--metrics-file" NOT_DRY},
     {"-n|--max-orders|5", "--max-orders" NOT_DRY},
     {"-n|--durability|each", "--durability" NOT_DRY},
     {"-n|--batch-size|5", "--batch-size" NOT_DRY},
@@ -724,7 +738,7 @@ static void
 help_shows_every_listed_option(void **state)
 {
     (void)state;
-    assert_int_equal(for_each_listed(check_help_has), 30);
+    assert_int_equal(for_each_listed(check_help_has), 31);
 }
 
 static void
