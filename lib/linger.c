@@ -374,14 +374,12 @@ sweep_seat(struct linger *linger, struct seat *seat)
     }
     seat->rest_ms = 0;
     linger->lost = end == OSW_TURN_LOST;
-    if (end == OSW_TURN_FAILED && turn->open &&
-        turn->result.stop == OSW_SWEEP_LOST) {
-        /* a connection beside the first: another takes its place */
-        return osw_turn_close(worker, turn);
-    }
     if (end == OSW_TURN_FAILED) {
-        seat->rest_ms = osw_clock_until_ms(REST_LOOKS * look_every_ms,
-                                           osw_clock_now_ms() + REST_MS);
+        /* If a connection beside the first is lost, another takes its place. */
+        if (!turn->open || turn->result.stop != OSW_SWEEP_LOST) {
+            seat->rest_ms = osw_clock_until_ms(REST_LOOKS * look_every_ms,
+                                               osw_clock_now_ms() + REST_MS);
+        }
         return !turn->open || osw_turn_close(worker, turn);
     }
     return end != OSW_TURN_LOST;

@@ -1,7 +1,6 @@
 #include "metrics.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,32 +230,11 @@ write_sweeps(FILE *out,
     }
 }
 
-/* What the database says of one sweep.  The limit ends a look at its orders. */
-static bool
-ask(struct osw_pg *pg,
-    const char *sweep,
-    int64_t limit_ms,
-    int64_t deadline_ms,
-    struct osw_pg_answer *answer,
-    struct osw_error *error)
-{
-    const struct osw_pg_statement limit = {NULL, osw_sql_look_limit, 1};
-    const struct osw_pg_statement statement = {NULL, osw_sql_metrics, 1};
-    char limit_text[24];
-    const char *limits[] = {limit_text};
-    const char *values[] = {sweep};
-
-    (void)snprintf(limit_text, sizeof(limit_text), "%" PRId64, limit_ms);
-    /* One segment, so one transaction, with which the limit ends. */
-    return osw_pg_queue(pg, &limit, limits, error) &&
-           osw_pg_query(
-               pg, &statement, values, COLUMNS, deadline_ms, answer, error);
-}
-
 /* Of all sweeps, or of none. */
 static bool
 ask_all(struct osw_task *task, int64_t limit_ms, struct osw_pg_answer *answers)
 {
+    const struct osw_pg_statement statement = {NULL, osw_sql_metrics, 1};
     const struct osw_probe *probe = &task->probe;
     const int64_t until_ms = osw_clock_until_ms(limit_ms, task->hard_ms);
     struct osw_error error = OSW_ERROR_INIT;
@@ -266,15 +244,19 @@ ask_all(struct osw_task *task, int64_t limit_ms, struct osw_pg_answer *answers)
         /* Each has its share of what the ones before left; 0 is no limit. */
         const int64_t share_ms =
             osw_clock_left_ms(until_ms) / (probe->count - i);
+        const char *values[] = {probe->sweeps[i].name};
 
-        told = share_ms > 0 &&
-               ask(task->pg,
-                   probe->sweeps[i].name,
-                   share_ms,
-                   osw_clock_until_ms(ANSWER_MS, task->drain_ms),
-                   &answers[i],
-                   &error) &&
-               answers[i].rows == answers[0].rows;
+        told =
+            share_ms > 0 &&
+            osw_pg_query_within(task->pg,
+                                share_ms,
+                                &statement,
+                                values,
+                                COLUMNS,
+                                osw_clock_until_ms(ANSWER_MS, task->drain_ms),
+                                &answers[i],
+                                &error) &&
+            answers[i].rows == answers[0].rows;
     }
     if (error.sqlstate[0] != '\0') {
         osw_log(OSW_LOG_WARNING,

@@ -19,6 +19,7 @@
 #include "injection_point.h"
 #include "interrupt.h"
 #include "log.h"
+#include "sql_text.h"
 
 #define OLDEST_SERVER 140000
 #define HURRY_MS      2000
@@ -665,6 +666,27 @@ osw_pg_query(struct osw_pg *pg,
         return false;
     }
     return true;
+}
+
+bool
+osw_pg_query_within(struct osw_pg *pg,
+                    int64_t limit_ms,
+                    const struct osw_pg_statement *statement,
+                    const char *const *values,
+                    int columns,
+                    int64_t deadline_ms,
+                    struct osw_pg_answer *answer,
+                    struct osw_error *error)
+{
+    const struct osw_pg_statement limit = {NULL, osw_sql_look_limit, 1};
+    char limit_text[24];
+    const char *limits[] = {limit_text};
+
+    (void)snprintf(limit_text, sizeof(limit_text), "%" PRId64, limit_ms);
+    /* One segment, so one transaction, with which the limit ends. */
+    return osw_pg_queue(pg, &limit, limits, error) &&
+           osw_pg_query(
+               pg, statement, values, columns, deadline_ms, answer, error);
 }
 
 bool

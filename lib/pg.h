@@ -174,7 +174,20 @@ bool osw_pg_query(struct osw_pg *pg,
                   struct osw_pg_answer *answer,
                   struct osw_error *error);
 
-/* The same for a statement without parameters, whose rows do not matter. */
+/*
+ * The same in a transaction of its own, in which the server ends the statement
+ * after limit_ms (0: no limit): for a look that may be given up.
+ */
+bool osw_pg_query_within(struct osw_pg *pg,
+                         int64_t limit_ms,
+                         const struct osw_pg_statement *statement,
+                         const char *const *values,
+                         int columns,
+                         int64_t deadline_ms,
+                         struct osw_pg_answer *answer,
+                         struct osw_error *error);
+
+/* osw_pg_query for a statement without parameters, whose rows do not matter. */
 bool osw_pg_command(struct osw_pg *pg,
                     const char *text,
                     int64_t deadline_ms,

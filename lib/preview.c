@@ -281,18 +281,13 @@ osw_preview_count(struct osw_pg *pg,
                   int64_t *orders,
                   struct osw_error *error)
 {
-    const struct osw_pg_statement limit = {NULL, osw_sql_look_limit, 1};
     const struct osw_pg_statement count = {NULL, osw_sql_preview_count, 2};
     struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
-    char limit_text[24];
-    const char *limits[] = {limit_text};
     const char *values[] = {sweep, window};
 
     *orders = -1;
-    (void)snprintf(limit_text, sizeof(limit_text), "%" PRId64, limit_ms);
-    /* One segment, so one transaction, with which the limit ends. */
-    if (!osw_pg_queue(pg, &limit, limits, error) ||
-        !osw_pg_query(pg, &count, values, 1, deadline_ms, &answer, error)) {
+    if (!osw_pg_query_within(
+            pg, limit_ms, &count, values, 1, deadline_ms, &answer, error)) {
         return error->exit != OSW_EXIT_UNAVAILABLE;
     }
     *orders = osw_pg_number(&answer, 0, 0);

@@ -39,18 +39,13 @@ osw_runlog_left_over(struct osw_pg *pg,
                      int64_t deadline_ms,
                      struct osw_error *left)
 {
-    const struct osw_pg_statement limit = {NULL, osw_sql_look_limit, 1};
     const struct osw_pg_statement statement = {NULL, osw_sql_left_over, 1};
     struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
-    char limit_text[24];
-    const char *limits[] = {limit_text};
     const char *values[] = {run_id};
     const char *what = NULL;
 
-    (void)snprintf(limit_text, sizeof(limit_text), "%" PRId64, limit_ms);
-    /* One segment, so one transaction, with which the limit ends. */
-    if (!osw_pg_queue(pg, &limit, limits, left) ||
-        !osw_pg_query(pg, &statement, values, 1, deadline_ms, &answer, left)) {
+    if (!osw_pg_query_within(
+            pg, limit_ms, &statement, values, 1, deadline_ms, &answer, left)) {
         return false;
     }
     what = osw_pg_value(&answer, 0, 0);

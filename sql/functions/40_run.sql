@@ -162,6 +162,34 @@ COMMENT ON FUNCTION order_sweep.preview IS
     'the due rows of a sweep, oldest first, with what a run would do: sweep, '
     'keep: rule, back-off or quarantined';
 
+CREATE OR REPLACE FUNCTION order_sweep.key_text(order_key jsonb)
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT string_agg(e, ', ' ORDER BY n)
+      FROM jsonb_array_elements_text(order_key) WITH ORDINALITY AS k(e, n)
+$$;
+COMMENT ON FUNCTION order_sweep.key_text IS
+    'an order''s key for people';
+
+CREATE OR REPLACE FUNCTION order_sweep.key_values(
+    s order_sweep.sweep, key json)
+RETURNS text LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    IF json_array_length(key) <> cardinality(s.key) THEN
+        PERFORM order_sweep.refuse('key',
+            format('the key of %s is %s', s.name, array_to_string(s.key, ', ')),
+            'Give a value for each.');
+    END IF;
+    RETURN (SELECT string_agg(format('($1->>%s)::%s', n - 1, t), ', ' ORDER BY n)
+              FROM unnest(s.key_types) WITH ORDINALITY AS u(t, n));
+END $$;
+COMMENT ON FUNCTION order_sweep.key_values IS
+    'the SQL that makes the columns of a key of $1, this array of texts; '
+    'refused unless it has a text for each';
+
 CREATE OR REPLACE FUNCTION order_sweep.explain(sweep text, key json)
 RETURNS TABLE (what text, value text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -170,20 +198,13 @@ AS $$
 #variable_conflict use_column
 DECLARE
     s order_sweep.sweep;
-    _call text;
 BEGIN
     SELECT * INTO s FROM order_sweep.sweep d
      WHERE d.id = order_sweep.known(explain.sweep);
-    IF json_array_length(explain.key) <> cardinality(s.key) THEN
-        PERFORM order_sweep.refuse('key',
-            format('the key of %s is %s', s.name, array_to_string(s.key, ', ')),
-            'Give a value for each.');
-    END IF;
-    SELECT format('SELECT * FROM %s(%s)',
-                  order_sweep.own_function(s.name, '_explain'),
-                  string_agg(format('($1->>%s)::%s', n - 1, t), ', ' ORDER BY n))
-      INTO _call FROM unnest(s.key_types) WITH ORDINALITY AS u(t, n);
-    RETURN QUERY EXECUTE _call USING explain.key;
+    RETURN QUERY EXECUTE format('SELECT * FROM %s(%s)',
+            order_sweep.own_function(s.name, '_explain'),
+            order_sweep.key_values(s, explain.key))
+        USING explain.key;
 END $$;
 COMMENT ON FUNCTION order_sweep.explain IS
     'why one order of a sweep was swept, or is not; key: a JSON array of texts';

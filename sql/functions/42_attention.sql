@@ -9,14 +9,7 @@ AS $$
 DECLARE
     _key jsonb;
 BEGIN
-    IF json_array_length(key) <> cardinality(s.key) THEN
-        PERFORM order_sweep.refuse('key',
-            format('the key of %s is %s', s.name, array_to_string(s.key, ', ')),
-            'Give a value for each.');
-    END IF;
-    EXECUTE (SELECT format('SELECT jsonb_build_array(%s)', string_agg(
-                        format('($1->>%s)::%s', n - 1, t), ', ' ORDER BY n))
-               FROM unnest(s.key_types) WITH ORDINALITY AS u(t, n))
+    EXECUTE format('SELECT jsonb_build_array(%s)', order_sweep.key_values(s, key))
        INTO _key USING key;
     RETURN _key;
 END $$;

@@ -1,8 +1,6 @@
 -- What a run would do: the orders to sweep before the others, oldest first.
 -- $1: sweep; $2: window; $3: rows at most.
-SELECT (SELECT string_agg(e, ', ' ORDER BY n)
-          FROM jsonb_array_elements_text(p.order_key)
-               WITH ORDINALITY AS k(e, n)),
+SELECT order_sweep.key_text(p.order_key),
        date_trunc('second', p.since), date_trunc('second', now() - p.since),
        date_trunc('second', p.deadline), p.state,
        p.order_key, p.since, p.deadline

@@ -6,9 +6,7 @@ WITH p AS MATERIALIZED (
     SELECT order_key, deadline, state FROM p ORDER BY deadline, order_key LIMIT 1
 )
 SELECT t.state, t.orders, o.deadline, o.order_key,
-       (SELECT string_agg(e, ', ' ORDER BY n)
-          FROM jsonb_array_elements_text(o.order_key)
-               WITH ORDINALITY AS k(e, n))
+       order_sweep.key_text(o.order_key)
   FROM (SELECT state, count(*) AS orders FROM p GROUP BY state) t
   LEFT JOIN oldest o ON o.state = t.state
  ORDER BY t.state <> 'sweep', t.state
