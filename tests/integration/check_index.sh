@@ -47,6 +47,9 @@ change "UPDATE shop.t SET state = state;
     CREATE INDEX t_open ON shop.t (at, id) WHERE state = 'open'"
 finds 'an index that is too young' 1 "warn|tidy|index|no index serves the look for due orders yet: shop.t_open cannot be used|SELECT pid, usename, state, xact_start, query FROM pg_stat_activity WHERE xact_start IS NOT NULL ORDER BY xact_start;"
 let_go ROLLBACK
+# Transactions of other databases count, too.
+until_true "SELECT age(xmin) > age(pg_snapshot_xmin(pg_current_snapshot())::xid)
+    FROM pg_index WHERE indexrelid = 'shop.t_open'::regclass"
 clean 'no older transaction'
 change 'TRUNCATE shop.t'
 
