@@ -7,15 +7,17 @@
 #include "clock.h"
 #include "explain.h"
 #include "fault.h"
-#include "holders.h"
 #include "late.h"
 #include "migrate.h"
+#include "overview.h"
 #include "pg.h"
 #include "preview.h"
 #include "probe.h"
 #include "report.h"
 #include "retry.h"
+#include "screen.h"
 #include "session.h"
+#include "situation.h"
 #include "task.h"
 
 /* What a run would do with a sweep.  False if the transaction is of no use. */
@@ -223,20 +225,72 @@ osw_command_explain(const struct osw_options *options,
     return task.exit;
 }
 
+/* False if the database does not tell any more. */
+static bool
+tell_status(struct osw_task *task,
+            const struct osw_probe_sweep *sweep,
+            const struct osw_screen *screen)
+{
+    const struct osw_options *options = task->options;
+    struct osw_situation situation = OSW_SITUATION_INIT;
+    struct osw_error cause = OSW_ERROR_INIT;
+    struct osw_error error = OSW_ERROR_INIT;
+    const bool broken =
+        osw_probe_failed(task->pg, sweep, task->hard_ms, &cause);
+    const struct osw_overview overview = {
+        .sweep = sweep->name,
+        .broken = broken ? cause.message : NULL,
+        .limits = {.overdue_ms = options->max_overdue_ms,
+                   .age_ms = options->max_age_ms,
+                   .quarantined = options->max_quarantined},
+        .situation = &situation,
+    };
+    bool done = osw_situation_ask(task->pg,
+                                  sweep->id,
+                                  sweep->name,
+                                  broken,
+                                  task->hard_ms,
+                                  &situation,
+                                  &error);
+
+    if (done && !osw_overview_write(&overview, task->format, screen)) {
+        osw_error_set(&error, OSW_EXIT_INTERNAL, "out of memory");
+        done = false;
+    }
+    if (!done) {
+        osw_task_fail(task, sweep->name, &error);
+    } else if (broken) {
+        osw_task_note(task, cause.exit);
+    } else if (situation.due < 0) {
+        osw_fault_classify(&situation.why);
+        osw_task_note(task, situation.why.exit);
+    } else if (osw_overview_is_over(&overview)) {
+        osw_task_note(task, OSW_EXIT_PARTIAL);
+    }
+    osw_situation_clear(&situation);
+    return done;
+}
+
 enum osw_exit
 osw_command_status(const struct osw_options *options,
                    int64_t started_ms,
                    FILE *out)
 {
     struct osw_task task;
-    struct osw_error error = OSW_ERROR_INIT;
+    struct osw_screen screen;
 
     osw_task_begin_answer(&task, options, started_ms, out);
+    osw_screen_init(&screen, out, fileno(out));
     if (osw_task_open(&task, false) && osw_task_look(&task) &&
-        osw_task_set_session(&task) &&
-        !osw_holders(
-            task.pg, options->sweep, task.hard_ms, task.format, out, &error)) {
-        osw_task_fail(&task, NULL, &error);
+        osw_task_set_session(&task)) {
+        for (int i = 0; i < task.probe.count; i++) {
+            if (i > 0 && task.format == OSW_REPORT_TEXT) {
+                (void)fputc('\n', out);
+            }
+            if (!tell_status(&task, &task.probe.sweeps[i], &screen)) {
+                break;
+            }
+        }
     }
     osw_task_end(&task);
     return task.exit;

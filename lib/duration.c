@@ -314,3 +314,52 @@ osw_duration_format(int64_t ms, char *text, size_t size)
         }
     }
 }
+
+/* Write number units, and put what is left over in *ms. */
+static void
+say_one(int64_t *ms, const struct unit *unit, char *text, size_t size)
+{
+    const long long number = *ms / unit->ms;
+
+    *ms -= number * unit->ms;
+    (void)snprintf(text,
+                   size,
+                   "%lld %s%s",
+                   number,
+                   unit->name,
+                   unit->ms == MS_DAY && number != 1 ? "s" : "");
+}
+
+void
+osw_duration_say(int64_t ms, char *text, size_t size)
+{
+    static const struct unit steps[] = {
+        {"day", MS_DAY},
+        {"h", MS_HOUR},
+        {"min", MS_MINUTE},
+        {"s", MS_SECOND},
+        {"ms", 1},
+    };
+    const size_t last = sizeof steps / sizeof steps[0] - 1;
+    size_t i = 0;
+    size_t used = 0;
+
+    while (i < last && ms < steps[i].ms) {
+        i++;
+    }
+    if (i == last - 1) {
+        /* Tenths tell enough, and of ten seconds and more nothing is lost. */
+        (void)snprintf(text,
+                       size,
+                       ms < 10 * MS_SECOND ? "%lld.%lld s" : "%lld s",
+                       (long long)(ms / MS_SECOND),
+                       (long long)(ms % MS_SECOND / 100));
+        return;
+    }
+    say_one(&ms, &steps[i], text, size);
+    used = strlen(text);
+    if (i < last && ms >= steps[i + 1].ms && used + 1 < size) {
+        text[used] = ' ';
+        say_one(&ms, &steps[i + 1], text + used + 1, size - used - 1);
+    }
+}

@@ -38,4 +38,11 @@ bool osw_duration_parse(const char *option,
  */
 void osw_duration_format(int64_t ms, char *text, size_t size);
 
+/*
+ * Write a length of time, at least 0, as people say it, in one or two units:
+ * 250 ms, 3.2 s, 12 min 5 s, 2 h 5 min, 3 days 4 h.  What is cut away is not
+ * rounded up: it is at least so long.
+ */
+void osw_duration_say(int64_t ms, char *text, size_t size);
+
 #endif

@@ -64,10 +64,13 @@ struct osw_options {
     bool fail_if_busy;
     bool linger;
     bool lock;
-    const char *metrics_file;         /* NULL: none */
-    bool print;                       /* migrate --print */
-    bool probe;                       /* check --probe */
-    const char *role;                 /* check --role; NULL: none */
+    const char *metrics_file; /* NULL: none */
+    bool print;               /* migrate --print */
+    bool probe;               /* check --probe */
+    const char *role;         /* check --role; NULL: none */
+    int64_t max_overdue_ms;   /* status: -1, as the next two: no limit */
+    int64_t max_age_ms;
+    int64_t max_quarantined;
     const char *key[OSW_KEY_COLUMNS]; /* explain KEY..., retry KEY... */
     int key_columns;
     bool help; /* this and the next three: answer and leave */
@@ -135,7 +138,7 @@ struct osw_option_row {
 };
 
 /* The number of rows, so that it can size an array. */
-#define OSW_OPTION_ROWS 33
+#define OSW_OPTION_ROWS 36
 
 extern const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS];
 

@@ -292,7 +292,10 @@ BEGIN
             ERRCODE = 'object_not_in_prerequisite_state',
             MESSAGE = format('the row of run %s is closed or gone', $1);
     END IF;
-    UPDATE order_sweep.life l SET seen_at = now()
+    UPDATE order_sweep.life l
+       SET seen_at = now(),
+           success_at = CASE WHEN $2 IN ('done', 'max orders', 'time limit')
+                             THEN now() ELSE l.success_at END
       FROM order_sweep.sweep s WHERE s.name = _sweep AND l.sweep_id = s.id;
     -- What the row adds to stays when it is deleted.  In one order, for others
     -- may close theirs.
@@ -376,7 +379,7 @@ CREATE OR REPLACE FUNCTION order_sweep.sign_of_life(sweep text)
 RETURNS void LANGUAGE sql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
-    UPDATE order_sweep.life l SET seen_at = now()
+    UPDATE order_sweep.life l SET seen_at = now(), success_at = now()
       FROM order_sweep.sweep s WHERE s.name = $1 AND l.sweep_id = s.id
 $$;
 COMMENT ON FUNCTION order_sweep.sign_of_life IS

@@ -25,34 +25,14 @@ DECLARE
     s order_sweep.sweep;
     r order_sweep.run;
     _most int := 100000;
-    _orders bigint;
-    _overdue interval;
-    _deadline timestamptz;
-    _failed boolean := false;
-    _backoff bigint;
-    _quarantined bigint;
+    _now record;
 BEGIN
     SELECT * INTO s FROM order_sweep.sweep d
      WHERE d.id = order_sweep.known(metrics.sweep);
-    -- A look that fails, or takes too long, must not hide the books.
-    BEGIN
-        EXECUTE format('SELECT order_sweep_deadline FROM %s(NULL)',
-                       order_sweep.own_function(s.name, '_next'))
-           INTO _deadline;
-        EXECUTE format('SELECT order_sweep_orders, order_sweep_overdue '
-                       'FROM %s($1)', order_sweep.own_function(s.name, '_backlog'))
-           INTO _orders, _overdue USING _most;
-    EXCEPTION WHEN query_canceled OR OTHERS THEN
-        _failed := true;
-    END;
+    _now := order_sweep.situation(s, _most);
     SELECT * INTO r FROM order_sweep.run x
      WHERE x.sweep = s.name AND x.ended_at IS NOT NULL
      ORDER BY x.id DESC LIMIT 1;
-    SELECT count(*) FILTER (WHERE NOT f.quarantined AND f.next_try > now()),
-           count(*) FILTER (WHERE f.quarantined)
-      INTO _backoff, _quarantined
-      FROM (SELECT * FROM order_sweep.failure x
-             WHERE x.sweep = s.name LIMIT _most) f;
     -- Always the same rows, in the same order; NULL: not known.
     RETURN QUERY
     SELECT 'order_sweep_' || m.what || '_total', 'counter', m.help, m.label,
@@ -72,14 +52,14 @@ BEGIN
            m.value::float8::text
       FROM (VALUES
         ('backlog_orders', 'Orders that a run would sweep now; of more than '
-         || _most || ' so many.', NULL, NULL, _orders),
+         || _most || ' so many.', NULL, NULL, _now.orders),
         ('overdue_seconds', 'How long the oldest of these is overdue.', NULL, NULL,
-         CASE WHEN NOT _failed
-              THEN coalesce(extract(epoch FROM _overdue), 0) END),
+         CASE WHEN NOT _now.look_failed
+              THEN coalesce(extract(epoch FROM _now.overdue), 0) END),
         ('backoff_orders', 'Orders that failed and wait for their next try.',
-         NULL, NULL, _backoff),
+         NULL, NULL, _now.backoff),
         ('quarantined_orders', 'Orders that failed ten times and are tried no '
-         'more.', NULL, NULL, _quarantined),
+         'more.', NULL, NULL, _now.quarantined),
         ('last_lateness_seconds', 'From its deadline to its commit an order of '
          'the last run that had work took at most so long, by percentile.',
          'percentile', '50', extract(epoch FROM r.late_p50)),
@@ -90,11 +70,12 @@ BEGIN
         ('last_work_timestamp_seconds', 'When the last run that had work ended.',
          NULL, NULL, extract(epoch FROM r.ended_at)),
         ('next_deadline_timestamp_seconds', 'The next deadline of an order that '
-         'is not due yet.', NULL, NULL, extract(epoch FROM _deadline)),
+         'is not due yet.', NULL, NULL, extract(epoch FROM _now.deadline)),
         ('paused', '1 if the sweep is paused, else 0.', NULL, NULL,
          s.paused::int),
         ('look_failed', '1 if the orders could not be looked at, or not in time, '
-         'so that nothing is known of them; else 0.', NULL, NULL, _failed::int)
+         'so that nothing is known of them; else 0.', NULL, NULL,
+         _now.look_failed::int)
       ) AS m(name, help, label, word, value);
 END $$;
 COMMENT ON FUNCTION order_sweep.metrics IS

@@ -35,7 +35,7 @@ CREATE OR REPLACE FUNCTION order_sweep.read_functions()
 RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT '{schema_version,probe,preview,explain,key_text,blame,last_runs,late,metrics}'::text[]
+    SELECT '{schema_version,probe,preview,explain,key_text,blame,last_runs,status,late,metrics}'::text[]
 $$;
 COMMENT ON FUNCTION order_sweep.read_functions IS
     'the functions that a dry run, explain, status, late and metrics need';

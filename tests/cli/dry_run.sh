@@ -16,17 +16,6 @@ cleanup()
 }
 trap cleanup EXIT
 
-# Ask a query of lines of JSON: the table line has them, as column l.
-ask_lines()
-{
-    # No character of JSON text is taken for a quote or an escape.
-    cat >"$ORDER_SWEEP_TMP/load.sql" <<'SQL'
-CREATE TEMPORARY TABLE line (l jsonb);
-\copy line FROM pstdin (FORMAT csv, DELIMITER E'\x02', QUOTE E'\x01')
-SQL
-    sql -f "$ORDER_SWEEP_TMP/load.sql" -c "$2" <"$1"
-}
-
 # listed WHAT: the keys listed with this state, in the order of the list.
 listed()
 {

@@ -67,8 +67,8 @@ run 75 --slots 4 --fail-if-busy
 says 'cancel_unpaid: another run is working on it'
 run 75 --fail-if-busy
 run 0 status
-is 'who sweeps, by status' '4 4' "$(grep -c '^    sweeps: ' "$out") $(grep -c \
-    '^    holds slot [1-4] of 4: [^ ]*, process [0-9]*, since ' "$out")"
+is 'who sweeps, by status' '4 4' "$(grep -c ' sweeps: ' "$out") $(grep -c \
+    ' holds slot [1-4] of 4: [^ ]*, process [0-9]*, since ' "$out")"
 open_gates
 for pid in "${pids[@]}"; do
     finish 0 "$pid"

@@ -38,6 +38,8 @@
 #     value WANTED SQL                a query gives this value
 #     dump FILE; unchanged FILE       the whole database; it is the same still
 #     reported FIELD...               fields of the report in $out, as JSON
+#     ask_lines FILE SQL              a query of lines of JSON: the table line
+#                                     has them, as column l
 #     wait_until SQL                  waits till the condition holds
 #     wait_sessions_gone              waits till the program has no session here
 #     slots HELD WAITING              waits till so many slots are held here, and
@@ -306,6 +308,16 @@ unchanged()
     if ! diff "$1" "$ORDER_SWEEP_TMP/after" >"$ORDER_SWEEP_TMP/diff"; then
         die "the database changed: $(head -n 20 "$ORDER_SWEEP_TMP/diff")"
     fi
+}
+
+ask_lines()
+{
+    # No character of JSON text is taken for a quote or an escape.
+    cat >"$ORDER_SWEEP_TMP/load.sql" <<'SQL'
+CREATE TEMPORARY TABLE line (l jsonb);
+\copy line FROM pstdin (FORMAT csv, DELIMITER E'\x02', QUOTE E'\x01')
+SQL
+    sql -f "$ORDER_SWEEP_TMP/load.sql" -c "$2" <"$1"
 }
 
 wait_until()

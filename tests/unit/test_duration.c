@@ -289,6 +289,43 @@ any_length_fits_the_promised_size(void **state)
     assert_true(strlen(text) < 4);
 }
 
+static void
+lengths_are_said_in_two_units_at_most(void **state)
+{
+    static const struct good_case cases[] = {
+        {"0 ms", 0},
+        {"999 ms", SECOND - 1},
+        {"1.0 s", SECOND},
+        {"9.9 s", 10 * SECOND - 1},
+        {"10 s", 10 * SECOND},
+        {"59 s", MINUTE - 1},
+        {"1 min", MINUTE},
+        {"1 min 1 s", MINUTE + SECOND},
+        {"59 min 59 s", HOUR - 1},
+        {"1 h", HOUR + 59 * SECOND},
+        {"2 h 5 min", 2 * HOUR + 5 * MINUTE},
+        {"1 day", DAY + 59 * MINUTE},
+        {"1 day 1 h", DAY + HOUR},
+        {"3 days 23 h", 4 * DAY - 1},
+        {"36525 days", OSW_DURATION_MAX_MS},
+    };
+    char text[OSW_DURATION_TEXT_SIZE];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        osw_duration_say(cases[i].ms, text, sizeof text);
+        assert_string_equal(text, cases[i].text);
+    }
+    osw_duration_say(INT64_MAX, text, sizeof text);
+    assert_string_equal(text, "106751991167 days 7 h");
+    for (size_t size = 1; size < 12; size++) {
+        memset(text, '#', sizeof text);
+        osw_duration_say(2 * HOUR + 5 * MINUTE, text, size);
+        assert_true(strlen(text) < size);
+        assert_int_equal(text[size], '#');
+    }
+}
+
 int
 main(void)
 {
@@ -301,6 +338,7 @@ main(void)
         cmocka_unit_test(the_bounds_belong_to_the_range),
         cmocka_unit_test(lengths_are_written_as_they_are_read),
         cmocka_unit_test(any_length_fits_the_promised_size),
+        cmocka_unit_test(lengths_are_said_in_two_units_at_most),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -738,7 +738,7 @@ static void
 help_shows_every_listed_option(void **state)
 {
     (void)state;
-    assert_int_equal(for_each_listed(check_help_has), 31);
+    assert_int_equal(for_each_listed(check_help_has), 34);
 }
 
 static void
