@@ -22,7 +22,9 @@
 
 /* What a run would do with a sweep.  False if the transaction is of no use. */
 static bool
-show(struct osw_task *task, const struct osw_probe_sweep *sweep)
+show(struct osw_task *task,
+     const struct osw_probe_sweep *sweep,
+     const struct osw_screen *screen)
 {
     struct osw_error error = OSW_ERROR_INIT;
 
@@ -36,7 +38,7 @@ show(struct osw_task *task, const struct osw_probe_sweep *sweep)
                      task->options->limit,
                      task->hard_ms,
                      task->format,
-                     task->out,
+                     screen,
                      &error)) {
         osw_task_fail(task, sweep->name, &error);
         return false;
@@ -45,12 +47,12 @@ show(struct osw_task *task, const struct osw_probe_sweep *sweep)
 }
 
 static void
-show_all(struct osw_task *task)
+show_all(struct osw_task *task, const struct osw_screen *screen)
 {
     struct osw_error error = OSW_ERROR_INIT;
 
     for (int i = 0; i < task->probe.count; i++) {
-        if (!show(task, &task->probe.sweeps[i])) {
+        if (!show(task, &task->probe.sweeps[i], screen)) {
             return;
         }
     }
@@ -62,14 +64,14 @@ show_all(struct osw_task *task)
 
 /* Look at all sweeps in one transaction, and leave the database. */
 static void
-dry_run(struct osw_task *task)
+dry_run(struct osw_task *task, const struct osw_screen *screen)
 {
     struct osw_error error = OSW_ERROR_INIT;
 
     if (osw_task_open(task, false) && osw_task_look(task) &&
         osw_task_set_session(task)) {
         if (osw_preview_begin(task->pg, task->hard_ms, &error)) {
-            show_all(task);
+            show_all(task, screen);
         } else {
             osw_fault_classify(&error);
             osw_task_fail(task, NULL, &error);
@@ -84,6 +86,7 @@ osw_command_dry_run(const struct osw_options *options,
                     FILE *out)
 {
     struct osw_task task;
+    struct osw_screen screen;
     struct osw_error error = OSW_ERROR_INIT;
     char *text = NULL;
     size_t size = 0;
@@ -92,7 +95,8 @@ osw_command_dry_run(const struct osw_options *options,
     /* Written when the transaction is over: who reads may stop reading. */
     task.out = open_memstream(&text, &size);
     if (task.out != NULL) {
-        dry_run(&task);
+        osw_screen_init(&screen, task.out, fileno(out));
+        dry_run(&task, &screen);
     }
     if (task.out == NULL || fclose(task.out) != 0) {
         osw_error_set(&error, OSW_EXIT_INTERNAL, "out of memory");

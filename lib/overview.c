@@ -277,8 +277,8 @@ write_run(FILE *out, const struct osw_overview *o)
     if (book(o, BOOK_RUN_UNKNOWN) > 0) {
         (void)fprintf(out, ", %" PRId64 " unknown", book(o, BOOK_RUN_UNKNOWN));
     }
-    (void)fprintf(
-        out, "; %s", osw_pg_value(&o->situation->books, 0, BOOK_RUN_STOPPED));
+    (void)fputs("; ", out);
+    put(out, osw_pg_value(&o->situation->books, 0, BOOK_RUN_STOPPED));
 }
 
 static void

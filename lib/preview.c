@@ -1,10 +1,16 @@
 #include "preview.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "duration.h"
 #include "fault.h"
 #include "sql_text.h"
+
+/* A column that can be long keeps so much. */
+#define LEAST_WIDTH 12
+#define HIDDEN      (-1)
 
 enum row_column {
     KEY,
@@ -15,6 +21,7 @@ enum row_column {
     SHOWN, /* the columns before are for people */
     KEY_JSON = SHOWN,
     SINCE_EXACT,
+    AGE_EXACT,
     DEADLINE_EXACT,
     ROW_COLUMNS,
 };
@@ -29,9 +36,9 @@ enum total_column {
 };
 
 static const char *const headings[SHOWN] = {"key",
-                                            "since",
+                                            "since (UTC)",
                                             "age",
-                                            "deadline",
+                                            "deadline (UTC)",
                                             "what"};
 
 bool
@@ -56,52 +63,118 @@ shown(const struct osw_pg_answer *answer, int row, int column)
     return value != NULL ? value : "";
 }
 
-static int
-width_of(const char *text)
+/* What stands in a row of the table, row -1 its heading: to be freed. */
+static char *
+cell_text(const struct osw_pg_answer *rows, int row, int column)
 {
-    int columns = 0;
+    char age[OSW_DURATION_TEXT_SIZE];
+    const char *value = row < 0 ? headings[column] : shown(rows, row, column);
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
 
-    for (; *text != '\0'; text++) {
-        columns += ((unsigned char)*text & 0xc0) != 0x80 ? 1 : 0;
+    if (out == NULL) {
+        return NULL;
     }
-    return columns;
+    if (row >= 0 && column == AGE && value[0] != '\0') {
+        osw_duration_say(osw_pg_number(rows, row, AGE), age, sizeof(age));
+        value = age;
+    }
+    (void)osw_report_plain(out, value);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
 }
 
-static void
-pad(FILE *out, int columns)
+/* The columns that the widest cells need; false if there is no memory. */
+static bool
+measure(const struct osw_pg_answer *rows, int widths[SHOWN])
 {
-    for (; columns > 0; columns--) {
-        (void)fputc(' ', out);
+    for (int column = 0; column < SHOWN; column++) {
+        widths[column] = 0;
+        for (int row = -1; row < rows->rows; row++) {
+            char *text = cell_text(rows, row, column);
+            int width = 0;
+
+            if (text == NULL) {
+                return false;
+            }
+            width = osw_screen_width(text);
+            widths[column] = width > widths[column] ? width : widths[column];
+            free(text);
+        }
+    }
+    return true;
+}
+
+/* Make a column narrower by what is too much; *over becomes what is left. */
+static void
+shrink(int *width, int *over)
+{
+    const int most = *width - LEAST_WIDTH;
+    const int by = *over < most ? *over : most;
+
+    if (by > 0) {
+        *width -= by;
+        *over -= by;
     }
 }
 
+/* Age and since can be told from the deadline; only the key and the name of a
+ * rule can be long. */
 static void
-write_rows_text(FILE *out, const struct osw_pg_answer *rows)
+fit(const struct osw_screen *screen, int widths[SHOWN])
+{
+    static const enum row_column spare[] = {AGE, SINCE};
+    int over = -screen->columns;
+
+    if (screen->columns == 0) {
+        return;
+    }
+    for (int column = 0; column < SHOWN; column++) {
+        over += 2 + widths[column];
+    }
+    for (int i = 0; i < 2 && over > 0; i++) {
+        over -= 2 + widths[spare[i]];
+        widths[spare[i]] = HIDDEN;
+    }
+    if (widths[KEY] > widths[STATE]) {
+        shrink(&widths[KEY], &over);
+    }
+    shrink(&widths[STATE], &over);
+    shrink(&widths[KEY], &over);
+}
+
+static bool
+write_rows_text(const struct osw_screen *screen,
+                const struct osw_pg_answer *rows)
 {
     int widths[SHOWN];
 
-    for (int column = 0; column < SHOWN; column++) {
-        widths[column] = width_of(headings[column]);
-        for (int row = 0; row < rows->rows; row++) {
-            int width = width_of(shown(rows, row, column));
-
-            widths[column] = width > widths[column] ? width : widths[column];
-        }
+    if (!measure(rows, widths)) {
+        return false;
     }
+    fit(screen, widths);
     for (int row = -1; row < rows->rows; row++) {
         for (int column = 0; column < SHOWN; column++) {
-            const char *text =
-                row < 0 ? headings[column] : shown(rows, row, column);
-            int width = 0;
+            char *text = NULL;
 
-            (void)fputs("  ", out);
-            width = osw_report_plain(out, text);
-            if (column < SHOWN - 1) {
-                pad(out, widths[column] - width);
+            if (widths[column] == HIDDEN) {
+                continue;
             }
+            text = cell_text(rows, row, column);
+            if (text == NULL) {
+                return false;
+            }
+            (void)fputs("  ", screen->out);
+            osw_screen_cell(screen, widths[column], column == SHOWN - 1, text);
+            free(text);
         }
-        (void)fputc('\n', out);
+        (void)fputc('\n', screen->out);
     }
+    return true;
 }
 
 /* "keep: rule" is two things to a program. */
@@ -129,7 +202,7 @@ write_rows_json(FILE *out, const char *sweep, const struct osw_pg_answer *rows)
             out, ",\"key\":%s,\"since\":", shown(rows, row, KEY_JSON));
         osw_report_json_string(out, osw_pg_value(rows, row, SINCE_EXACT));
         (void)fputs(",\"age\":", out);
-        osw_report_json_string(out, osw_pg_value(rows, row, AGE));
+        osw_report_json_string(out, osw_pg_value(rows, row, AGE_EXACT));
         (void)fputs(",\"deadline\":", out);
         osw_report_json_string(out, osw_pg_value(rows, row, DEADLINE_EXACT));
         (void)fputs(",\"what\":", out);
@@ -176,31 +249,65 @@ find_oldest(const struct osw_pg_answer *totals)
 }
 
 static void
-write_totals_text(FILE *out, const struct osw_pg_answer *totals, int listed)
+write_totals(FILE *out, const struct osw_pg_answer *totals)
 {
-    int oldest = find_oldest(totals);
-    int64_t all = count_all(totals);
-
-    if (listed < all) {
-        (void)fprintf(out,
-                      "  (%d of %" PRId64 " rows; --limit lists more)\n",
-                      listed,
-                      all);
-    }
-    (void)fprintf(out, "  total: %" PRId64 " due", count_due(totals));
+    (void)fprintf(out, "total: %" PRId64 " due", count_due(totals));
     for (int row = 0; row < totals->rows; row++) {
         (void)fprintf(
             out, "; %" PRId64 " ", osw_pg_number(totals, row, TOTAL_COUNT));
         (void)osw_report_plain(out, shown(totals, row, TOTAL_STATE));
     }
-    (void)fputc('\n', out);
-    if (oldest >= 0) {
-        (void)fputs("  oldest: ", out);
-        (void)osw_report_plain(out, shown(totals, oldest, TOTAL_OLDEST_SHOWN));
-        (void)fputs(", due since ", out);
-        (void)osw_report_plain(out, shown(totals, oldest, TOTAL_OLDEST));
-        (void)fputc('\n', out);
+}
+
+static void
+write_oldest(FILE *out, const struct osw_pg_answer *totals)
+{
+    const int oldest = find_oldest(totals);
+
+    (void)fputs("oldest: ", out);
+    (void)osw_report_plain(out, shown(totals, oldest, TOTAL_OLDEST_SHOWN));
+    (void)fputs(", due since ", out);
+    (void)osw_report_plain(out, shown(totals, oldest, TOTAL_OLDEST));
+}
+
+/* A line with what the function writes; false if there is no memory. */
+static bool
+write_line(const struct osw_screen *screen,
+           const struct osw_pg_answer *totals,
+           void (*write)(FILE *out, const struct osw_pg_answer *totals))
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    bool done = false;
+
+    if (out != NULL) {
+        write(out, totals);
+        done = fclose(out) == 0;
     }
+    if (done) {
+        osw_screen_line(screen, text);
+    }
+    free(text);
+    return done;
+}
+
+static bool
+write_totals_text(const struct osw_screen *screen,
+                  const struct osw_pg_answer *totals,
+                  int listed)
+{
+    const int64_t all = count_all(totals);
+
+    if (listed < all) {
+        (void)fprintf(screen->out,
+                      "  (%d of %" PRId64 " rows; --limit lists more)\n",
+                      listed,
+                      all);
+    }
+    return write_line(screen, totals, write_totals) &&
+           (find_oldest(totals) < 0 ||
+            write_line(screen, totals, write_oldest));
 }
 
 static void
@@ -239,7 +346,7 @@ osw_preview(struct osw_pg *pg,
             int limit,
             int64_t deadline_ms,
             enum osw_report_format format,
-            FILE *out,
+            const struct osw_screen *screen,
             struct osw_error *error)
 {
     const struct osw_pg_statement list = {NULL, osw_sql_preview_rows, 3};
@@ -258,14 +365,15 @@ osw_preview(struct osw_pg *pg,
     if (!done) {
         osw_fault_classify(error);
     } else if (format == OSW_REPORT_JSON) {
-        write_rows_json(out, sweep, &rows);
-        write_totals_json(out, sweep, &totals);
+        write_rows_json(screen->out, sweep, &rows);
+        write_totals_json(screen->out, sweep, &totals);
     } else {
-        (void)fprintf(out, "%s: dry run, nothing is changed\n", sweep);
-        if (rows.rows > 0) {
-            write_rows_text(out, &rows);
+        osw_screen_write(screen, OSW_BOLD, sweep);
+        (void)fputs(": dry run, nothing is changed\n", screen->out);
+        if ((rows.rows > 0 && !write_rows_text(screen, &rows)) ||
+            !write_totals_text(screen, &totals, rows.rows)) {
+            done = osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
         }
-        write_totals_text(out, &totals, rows.rows);
     }
     osw_pg_answer_clear(&rows);
     osw_pg_answer_clear(&totals);

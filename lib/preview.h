@@ -9,6 +9,7 @@
 
 #include "pg.h"
 #include "report.h"
+#include "screen.h"
 
 /* Begin or end the one transaction that all sweeps of a dry run are seen in. */
 bool osw_preview_begin(struct osw_pg *pg,
@@ -20,7 +21,8 @@ bool osw_preview_end(struct osw_pg *pg,
 
 /*
  * Write the dry run of one sweep: at most limit rows, then totals over all of
- * them and the oldest due row.  JSON is a line a row, and a line with totals.
+ * them and the oldest due row.  JSON is a line a row, and a line with totals;
+ * the screen is for people.
  */
 bool osw_preview(struct osw_pg *pg,
                  const char *sweep,
@@ -28,7 +30,7 @@ bool osw_preview(struct osw_pg *pg,
                  int limit,
                  int64_t deadline_ms,
                  enum osw_report_format format,
-                 FILE *out,
+                 const struct osw_screen *screen,
                  struct osw_error *error);
 
 /*

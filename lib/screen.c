@@ -144,7 +144,10 @@ osw_screen_write(const struct osw_screen *screen,
 }
 
 void
-osw_screen_cell(const struct osw_screen *screen, int width, const char *text)
+osw_screen_cell(const struct osw_screen *screen,
+                int width,
+                bool last,
+                const char *text)
 {
     const size_t length = strlen(text);
     int taken = 0;
@@ -158,44 +161,67 @@ osw_screen_cell(const struct osw_screen *screen, int width, const char *text)
         (void)fputs(text, screen->out);
         taken = width_of(text, length);
     }
-    (void)fprintf(screen->out, "%*s", width - taken, "");
-}
-
-static void
-break_line(const struct osw_screen *screen)
-{
-    (void)fprintf(screen->out, "\n%*s", OSW_SCREEN_LABEL, "");
-}
-
-/* A word, which may be longer than a line.  *left: columns left in this one. */
-static void
-write_word(const struct osw_screen *screen,
-           const char *word,
-           size_t length,
-           int *left)
-{
-    const int line = screen->columns - OSW_SCREEN_LABEL;
-
-    if (*left < line && width_of(word, length) + 1 > *left) {
-        break_line(screen);
-        *left = line;
-    } else if (*left < line) {
-        (void)fputc(' ', screen->out);
-        (*left)--;
+    if (!last) {
+        (void)fprintf(screen->out, "%*s", width - taken, "");
     }
+}
+
+/* A text that goes on in the next line under its column. */
+struct wrapped {
+    const struct osw_screen *screen;
+    int indent;
+    int left; /* columns left in this line */
+};
+
+static void
+break_line(struct wrapped *wrapped)
+{
+    (void)fprintf(wrapped->screen->out, "\n%*s", wrapped->indent, "");
+    wrapped->left = wrapped->screen->columns - wrapped->indent;
+}
+
+/* A word, which may be longer than a line. */
+static void
+write_word(struct wrapped *wrapped, const char *word, size_t length)
+{
     for (;;) {
         int taken = 0;
-        const size_t bytes = fitting(word, length, *left, &taken);
+        const size_t bytes = fitting(word, length, wrapped->left, &taken);
 
-        (void)fwrite(word, 1, bytes, screen->out);
-        *left -= taken;
+        (void)fwrite(word, 1, bytes, wrapped->screen->out);
+        wrapped->left -= taken;
         word += bytes;
         length -= bytes;
         if (length == 0) {
             return;
         }
-        break_line(screen);
-        *left = line;
+        break_line(wrapped);
+    }
+}
+
+/* Write text at column at; what is beyond the width is indented. */
+static void
+wrap(const struct osw_screen *screen, int at, int indent, const char *text)
+{
+    struct wrapped wrapped = {screen, indent, screen->columns - at};
+    bool first = true;
+
+    if (screen->columns == 0) {
+        (void)fputs(text, screen->out);
+        return;
+    }
+    for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
+        const size_t length = strcspn(text, " ");
+
+        if (!first && width_of(text, length) + 1 > wrapped.left) {
+            break_line(&wrapped);
+        } else if (!first) {
+            (void)fputc(' ', screen->out);
+            wrapped.left--;
+        }
+        write_word(&wrapped, text, length);
+        text += length;
+        first = false;
     }
 }
 
@@ -205,22 +231,17 @@ osw_screen_field(const struct osw_screen *screen,
                  const char *label,
                  const char *text)
 {
-    int left = screen->columns - OSW_SCREEN_LABEL;
-
     (void)fprintf(screen->out, "  %-*s", OSW_SCREEN_LABEL - 2, label);
     begin_colour(screen, colour);
-    if (screen->columns == 0) {
-        (void)fputs(text, screen->out);
-    } else {
-        while (*text != '\0') {
-            const size_t length = strcspn(text, " ");
-
-            if (length > 0) {
-                write_word(screen, text, length, &left);
-            }
-            text += length + strspn(text + length, " ");
-        }
-    }
+    wrap(screen, OSW_SCREEN_LABEL, OSW_SCREEN_LABEL, text);
     end_colour(screen, colour);
+    (void)fputc('\n', screen->out);
+}
+
+void
+osw_screen_line(const struct osw_screen *screen, const char *text)
+{
+    (void)fputs("  ", screen->out);
+    wrap(screen, 2, 4, text);
     (void)fputc('\n', screen->out);
 }

@@ -38,9 +38,11 @@ void osw_screen_write(const struct osw_screen *screen,
                       const char *text);
 
 /* Write a text of width columns at most, cut with "..." if it is longer, and
- * blanks up to that width. */
-void
-osw_screen_cell(const struct osw_screen *screen, int width, const char *text);
+ * blanks up to that width unless it is the last of its line. */
+void osw_screen_cell(const struct osw_screen *screen,
+                     int width,
+                     bool last,
+                     const char *text);
 
 /*
  * Write "  label   text" and a line break; what is beyond the width stands
@@ -51,5 +53,9 @@ void osw_screen_field(const struct osw_screen *screen,
                       enum osw_colour colour,
                       const char *label,
                       const char *text);
+
+/* The same without a label: the text is indented, and more so where it goes on.
+ */
+void osw_screen_line(const struct osw_screen *screen, const char *text);
 
 #endif

@@ -37,10 +37,10 @@ count_states(struct osw_situation *situation)
     for (int row = 0; row < states->rows; row++) {
         const char *state = osw_pg_value(states, row, STATE);
         const int64_t orders = osw_pg_number(states, row, STATE_ORDERS);
+        const int64_t class = osw_pg_number(states, row, STATE_CLASS);
 
-        if (is_backlog(state)) {
-            situation->backlog[osw_pg_number(states, row, STATE_CLASS)] +=
-                orders;
+        if (is_backlog(state) && class >= 0 && class < OSW_SITUATION_CLASSES) {
+            situation->backlog[class] += orders;
         }
         if (strcmp(state, "sweep") == 0) {
             situation->due += orders;

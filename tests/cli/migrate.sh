@@ -133,12 +133,12 @@ SQL
 run 0 migrate
 
 # A database that knows more than the program.
-sql -c 'INSERT INTO order_sweep.version VALUES (4)'
+sql -c 'INSERT INTO order_sweep.version VALUES (5)'
 dump "$before"
 run 78 migrate
 says_like 'the database is newer: *install the newer order-sweep'
 unchanged "$before"
-sql -c 'DELETE FROM order_sweep.version WHERE version = 4'
+sql -c 'DELETE FROM order_sweep.version WHERE version = 5'
 
 # Not for the role that sweeps.
 dump "$before"

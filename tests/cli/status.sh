@@ -221,31 +221,25 @@ SQL
 
 # --- On a terminal -----------------------------------------------------------
 
-# terminal COLUMNS: what a terminal of this width gets, in $out.
-terminal()
-{
-    script -qec "stty cols $1; exec '$ORDER_SWEEP_BIN' status --sweep parts" \
-        /dev/null </dev/null | tr -d '\r' >"$out"
-}
-# widest: the columns of its widest line; a wide character is three bytes, and
-# takes two columns.
-widest()
-{
-    LC_ALL=C awk '{ gsub(/\033\[[0-9]*m/, ""); bytes = gsub(/[\200-\377]/, "")
-        columns = length($0) + bytes / 3 * 2
-        if (columns > most) most = columns } END { print most }' "$out"
-}
 export TERM=xterm
 for columns in 80 200; do
-    terminal $columns
+    terminal $columns status --sweep parts
     [ "$(widest)" -le $columns ] || die "a line has $(widest) of $columns columns"
     [ "$(widest)" -gt $((columns - 10)) ] || die "no line uses $columns columns"
     is "the key at $columns" 1 "$(grep -c '^  oldest         ?\[2J?long long' "$out")"
     is "colours at $columns" 1 "$(grep -c $'^\033\\[1mparts\033\\[0m$' "$out")"
 done
-NO_COLOR=1 terminal 80
+# So does a dry run's table: its key and its rule are cut.
+terminal 80 --dry-run --sweep parts
+[ "$(widest)" -le 80 ] || die "a line has $(widest) of 80 columns"
+is 'a dry run at 80' 1 "$(grep -c '^  ?\[2J?long\.\.\.  2.*  sweep$' "$out")"
+is 'its rule' 1 "$(grep -c '^  kept, 8  .*  keep: 支付中 .*\.\.\.$' "$out")"
+terminal 200 --dry-run --sweep parts
+[ "$(widest)" -le 200 ] || die "a line has $(widest) of 200 columns"
+is 'a dry run at 200' 1 "$(grep -c '^  kept, 8  .*  keep: 支.*支付中$' "$out")"
+NO_COLOR=1 terminal 80 status
 is 'NO_COLOR' 0 "$(grep -c $'\033' "$out" || :)"
-TERM=dumb terminal 80
+TERM=dumb terminal 80 status
 is 'a dumb terminal' 0 "$(grep -c $'\033' "$out" || :)"
 run 0 status --sweep parts
 is 'no terminal' 0 "$(grep -c $'\033' "$out" || :)"

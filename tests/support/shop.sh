@@ -21,6 +21,9 @@
 #     start [ARGUMENT...]             runs it in the background, as $pid
 #     finish STATUS [PID]             waits for the end of $pid; then $out and
 #                                     $err are what it wrote
+#     terminal COLUMNS [ARGUMENT...]  runs it on a terminal of this width; what
+#                                     it wrote there is in $out
+#     widest                          how many columns the widest line of $out has
 #
 # The network
 #     proxy_start NAME [COMMAND...]   a proxy.c before the server; its port on
@@ -310,6 +313,21 @@ unchanged()
     fi
 }
 
+terminal()
+{
+    local columns=$1
+    shift
+    script -qec "stty cols $columns; exec '$ORDER_SWEEP_BIN' $*" /dev/null \
+        </dev/null | tr -d '\r' >"$out"
+}
+
+# A wide character is three bytes, and takes two columns.
+widest()
+{
+    LC_ALL=C awk '{ gsub(/\033\[[0-9]*m/, ""); bytes = gsub(/[\200-\377]/, "")
+        columns = length($0) + bytes / 3 * 2
+        if (columns > most) most = columns } END { print most }' "$out"
+}
 ask_lines()
 {
     # No character of JSON text is taken for a quote or an escape.

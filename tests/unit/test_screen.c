@@ -95,17 +95,28 @@ a_word_longer_than_a_line_is_broken(void **state)
 }
 
 static void
+a_line_goes_on_indented(void **state)
+{
+    struct osw_screen screen = open_screen(12);
+
+    (void)state;
+    osw_screen_line(&screen, "1234567890 12345678 x");
+    expect(&screen, "  1234567890\n    12345678\n    x\n");
+}
+
+static void
 a_cell_has_its_width(void **state)
 {
     struct osw_screen screen = open_screen(80);
 
     (void)state;
-    osw_screen_cell(&screen, 5, "abc");
-    osw_screen_cell(&screen, 5, "12345");
-    osw_screen_cell(&screen, 5, "123456");
+    osw_screen_cell(&screen, 5, false, "abc");
+    osw_screen_cell(&screen, 5, false, "12345");
+    osw_screen_cell(&screen, 5, false, "123456");
     /* One of them fits before the dots, and a column is left. */
-    osw_screen_cell(&screen, 6, "\346\224\257\346\224\257\346\224\257x");
-    expect(&screen, "abc  1234512...\346\224\257... ");
+    osw_screen_cell(&screen, 6, false, "\346\224\257\346\224\257\346\224\257x");
+    osw_screen_cell(&screen, 6, true, "abc");
+    expect(&screen, "abc  1234512...\346\224\257... abc");
 }
 
 static void
@@ -129,6 +140,7 @@ main(void)
         cmocka_unit_test(a_field_without_a_terminal_is_one_line),
         cmocka_unit_test(a_field_breaks_between_words),
         cmocka_unit_test(a_word_longer_than_a_line_is_broken),
+        cmocka_unit_test(a_line_goes_on_indented),
         cmocka_unit_test(a_cell_has_its_width),
         cmocka_unit_test(colours_are_for_terminals),
     };
