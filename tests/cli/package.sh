@@ -68,6 +68,7 @@ sort >"$work/wanted" <<'FILES'
 /usr/share/doc/order-sweep/recipes/08_partly_paid.sql
 /usr/share/doc/order-sweep/recipes/09_coupons_points.sql
 /usr/share/doc/order-sweep/recipes/shop.sql
+/usr/share/doc/order-sweep/troubleshooting.md
 /usr/share/lintian/overrides/order-sweep
 /usr/share/man/man8/order-sweep.8.gz
 FILES
