@@ -153,23 +153,24 @@ entry()
     cp made.sql definition.sql
 }
 
-# hold ROLE SQL: a transaction that stays open, as psql left it.
+# hold ROLE SQL: a transaction that stays open, of a psql that reads on until
+# let_go; or until this script ends, however that may be.
 hold()
 {
-    psql -X -q -U "$1" -c BEGIN -c "$2" -c "\\! read -r _ <'$tmp/let_go'" \
-        >"$tmp/held" 2>&1 &
+    psql -X -q -U "$1" <held >"$tmp/held.out" 2>&1 &
     holder=$!
+    exec 4>held
+    echo "BEGIN; $2" >&4
     PGUSER=postgres wait_until "EXISTS (SELECT FROM pg_stat_activity
         WHERE datname = 'shop' AND state = 'idle in transaction')"
 }
 
-# The shell in it waits for this.
 let_go()
 {
-    echo >let_go
+    exec 4>&-
     wait "$holder" || :
 }
-mkfifo let_go
+mkfifo held
 
 sql -d postgres -c 'CREATE ROLE shop_owner LOGIN' \
     -c 'CREATE ROLE shop_app LOGIN' \
