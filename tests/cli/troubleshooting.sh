@@ -17,6 +17,10 @@ set -euo pipefail
 # shellcheck source=tests/support/cluster.sh
 . "$support/cluster.sh"
 
+if [ "$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null; then
+    echo 'troubleshooting: neither root nor sudo, to be somebody else' >&2
+    exit 77
+fi
 tmp=$ORDER_SWEEP_TMP
 page=$ORDER_SWEEP_SOURCE/cmd/order-sweep/doc/troubleshooting.md
 trap cluster_stop EXIT
