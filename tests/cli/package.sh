@@ -58,6 +58,7 @@ sort >"$work/wanted" <<'FILES'
 /usr/share/doc/order-sweep/monitoring/order-sweep.dashboard.json
 /usr/share/doc/order-sweep/monitoring/order-sweep.rules.yml
 /usr/share/doc/order-sweep/monitoring/order-sweep.test.yml
+/usr/share/doc/order-sweep/order.svg
 /usr/share/doc/order-sweep/recipes/01_payment_method.sql
 /usr/share/doc/order-sweep/recipes/02_bank_transfer.sql
 /usr/share/doc/order-sweep/recipes/03_remind.sql
@@ -68,6 +69,8 @@ sort >"$work/wanted" <<'FILES'
 /usr/share/doc/order-sweep/recipes/08_partly_paid.sql
 /usr/share/doc/order-sweep/recipes/09_coupons_points.sql
 /usr/share/doc/order-sweep/recipes/shop.sql
+/usr/share/doc/order-sweep/run.svg
+/usr/share/doc/order-sweep/troubleshooting.md
 /usr/share/lintian/overrides/order-sweep
 /usr/share/man/man8/order-sweep.8.gz
 FILES
