@@ -6,6 +6,7 @@
 #include "fault.h"
 #include "lock.h"
 #include "probe.h"
+#include "screen.h"
 #include "sql_text.h"
 
 /* The name that check_texts() counts on. */
@@ -50,10 +51,23 @@ enum text_column {
 /* SQLSTATE 42501 */
 static const char INSUFFICIENT_PRIVILEGE[] = "42501";
 
+static enum osw_colour
+colour_of(const char *level)
+{
+    if (strcmp(level, "ok") == 0) {
+        return OSW_PLAIN;
+    }
+    return strcmp(level, "warn") == 0 ? OSW_YELLOW : OSW_RED;
+}
+
 static void
 write_text(FILE *out, const struct finding *finding)
 {
-    (void)fprintf(out, "%-4s  ", finding->level);
+    struct osw_screen screen;
+
+    osw_screen_init(&screen, out, fileno(out));
+    osw_screen_write(&screen, colour_of(finding->level), finding->level);
+    (void)fprintf(out, "%*s", 6 - osw_screen_width(finding->level), "");
     if (finding->sweep != NULL) {
         (void)fprintf(out, "%s: ", finding->sweep);
     }

@@ -237,6 +237,10 @@ is 'its rule' 1 "$(grep -c '^  kept, 8  .*  keep: 支付中 .*\.\.\.$' "$out")"
 terminal 200 --dry-run --sweep parts
 [ "$(widest)" -le 200 ] || die "a line has $(widest) of 200 columns"
 is 'a dry run at 200' 1 "$(grep -c '^  kept, 8  .*  keep: 支.*支付中$' "$out")"
+# And check colours what is wrong.
+terminal 80 check || : # with 1 or 78
+is 'what is wrong' 1 "$(grep -c $'^\033\\[3[13]m\\(warn\\|fail\\)\033\\[0m  ' "$out" |
+    sed 's/^[1-9][0-9]*$/1/')"
 NO_COLOR=1 terminal 80 status
 is 'NO_COLOR' 0 "$(grep -c $'\033' "$out" || :)"
 TERM=dumb terminal 80 status
