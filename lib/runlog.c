@@ -32,6 +32,28 @@ osw_runlog_begin(struct osw_pg *pg,
     return true;
 }
 
+/* A query about a run, with a limit of its own. */
+static bool
+ask(struct osw_pg *pg,
+    const char *text,
+    const char *run_id,
+    int64_t limit_ms,
+    int64_t deadline_ms,
+    struct osw_pg_answer *answer,
+    struct osw_error *error)
+{
+    const struct osw_pg_statement limit = {NULL, osw_sql_look_limit, 1};
+    const struct osw_pg_statement statement = {NULL, text, 1};
+    char limit_text[24];
+    const char *limits[] = {limit_text};
+    const char *values[] = {run_id};
+
+    (void)snprintf(limit_text, sizeof(limit_text), "%" PRId64, limit_ms);
+    /* One segment, so one transaction, with which the limit ends. */
+    return osw_pg_queue(pg, &limit, limits, error) &&
+           osw_pg_query(pg, &statement, values, 1, deadline_ms, answer, error);
+}
+
 bool
 osw_runlog_left_over(struct osw_pg *pg,
                      const char *run_id,
@@ -39,18 +61,16 @@ osw_runlog_left_over(struct osw_pg *pg,
                      int64_t deadline_ms,
                      struct osw_error *left)
 {
-    const struct osw_pg_statement limit = {NULL, osw_sql_look_limit, 1};
-    const struct osw_pg_statement statement = {NULL, osw_sql_left_over, 1};
     struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
-    char limit_text[24];
-    const char *limits[] = {limit_text};
-    const char *values[] = {run_id};
     const char *what = NULL;
 
-    (void)snprintf(limit_text, sizeof(limit_text), "%" PRId64, limit_ms);
-    /* One segment, so one transaction, with which the limit ends. */
-    if (!osw_pg_queue(pg, &limit, limits, left) ||
-        !osw_pg_query(pg, &statement, values, 1, deadline_ms, &answer, left)) {
+    if (!ask(pg,
+             osw_sql_left_over,
+             run_id,
+             limit_ms,
+             deadline_ms,
+             &answer,
+             left)) {
         return false;
     }
     what = osw_pg_value(&answer, 0, 0);
@@ -59,6 +79,23 @@ osw_runlog_left_over(struct osw_pg *pg,
     }
     osw_pg_answer_clear(&answer);
     return what != NULL;
+}
+
+bool
+osw_runlog_prune(struct osw_pg *pg,
+                 const char *run_id,
+                 int64_t limit_ms,
+                 int64_t deadline_ms,
+                 struct osw_error *error)
+{
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+
+    if (!ask(
+            pg, osw_sql_prune, run_id, limit_ms, deadline_ms, &answer, error)) {
+        return false;
+    }
+    osw_pg_answer_clear(&answer);
+    return true;
 }
 
 bool

@@ -38,6 +38,17 @@ bool osw_runlog_finish(struct osw_pg *pg,
                        int64_t deadline_ms,
                        struct osw_error *error);
 
+/*
+ * After the books are closed: delete what nothing needs any more of the
+ * journal, a part of it, where the sweep is to.  False with the error filled
+ * where that fails or takes longer than limit_ms.
+ */
+bool osw_runlog_prune(struct osw_pg *pg,
+                      const char *run_id,
+                      int64_t limit_ms,
+                      int64_t deadline_ms,
+                      struct osw_error *error);
+
 /* Note that a run looked after a sweep and found nothing to sweep. */
 bool osw_runlog_alive(struct osw_pg *pg,
                       const char *sweep,

@@ -21,6 +21,10 @@
  * and at most a tenth of the sweep's. */
 #define COUNT_MS 2000
 
+/* What the journal needs no more is looked for in at most this time; the look
+ * itself ends earlier, unless something holds it up. */
+#define PRUNE_MS 1000
+
 bool
 osw_turn_may_begin(const struct osw_worker *worker)
 {
@@ -290,6 +294,32 @@ close_books(struct osw_worker *worker, struct osw_turn *turn)
     return false;
 }
 
+/*
+ * What the journal needs no more goes last, a part at a time: nothing hangs on
+ * it, and where it fails it is told, and no more.
+ */
+static void
+prune(struct osw_worker *worker, const struct osw_turn *turn)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+    struct osw_task *task = &worker->task;
+    int64_t limit_ms = osw_clock_left_ms(task->hard_ms) / 2;
+
+    if (limit_ms > PRUNE_MS) {
+        limit_ms = PRUNE_MS;
+    }
+    if (limit_ms == 0 || osw_interrupt_count() > 0) {
+        return; /* it would be no limit; whoever stops a run waits */
+    }
+    if (!osw_runlog_prune(
+            task->pg, turn->run_id, limit_ms, task->hard_ms, &error)) {
+        osw_log(OSW_LOG_WARNING,
+                "%s: the journal was not pruned: %s",
+                turn->name,
+                error.message);
+    }
+}
+
 bool
 osw_turn_close(struct osw_worker *worker, struct osw_turn *turn)
 {
@@ -300,6 +330,9 @@ osw_turn_close(struct osw_worker *worker, struct osw_turn *turn)
     OSW_INJECTION_POINT("before-report");
     report(worker, turn, exit);
     turn->open = false;
+    if (closed) {
+        prune(worker, turn);
+    }
     return closed;
 }
 

@@ -288,10 +288,13 @@ BEGIN
      ORDER BY x.what, x.word
     ON CONFLICT ON CONSTRAINT total_pkey DO UPDATE
        SET number = t.number + excluded.number;
+    -- A part at a time, where fewer are to be kept than before.
     DELETE FROM order_sweep.run r
-     WHERE r.sweep = _sweep AND r.id <= (
+     WHERE r.id IN (
         SELECT o.id FROM order_sweep.run o WHERE o.sweep = _sweep
-         ORDER BY o.id DESC OFFSET 1000 LIMIT 1);
+         ORDER BY o.id DESC LIMIT 1000 OFFSET coalesce((
+            SELECT s.keep_runs FROM order_sweep.sweep s
+             WHERE s.name = _sweep), 1000));
     -- Failures that are over: the order was swept since, or is due no more
     -- (it would have been tried again within the hour).  Another run may have
     -- begun to sweep it before the failure here: where an order is swept once
