@@ -31,8 +31,6 @@ SET search_path = pg_catalog, pg_temp
 -- By the primary key, whatever the planner knows of the journal.
 SET enable_seqscan = off
 SET enable_bitmapscan = off
-SET enable_hashjoin = off
-SET enable_mergejoin = off
 SET enable_sort = off
 SET jit = off
 SET lock_timeout = '200ms'
@@ -40,16 +38,18 @@ AS $$
 #variable_conflict use_column
 DECLARE
     _page int := 100;
+    _start jsonb := '[]'; -- before the key of any order
     _until timestamptz := clock_timestamp() + interval '200 ms';
     _id int;
     _sweep text;
     _before timestamptz;
     _rows bigint;
-    _at order_sweep.pruned;
+    _key jsonb;
+    _ordinal int;
     _keys jsonb[];
     _ordinals int[];
     _old_keys jsonb[];
-    _old_ordinals int[];
+    _old_rows tid[];
     _gone jsonb[];
     _n bigint;
     _pruned bigint := 0;
@@ -62,14 +62,16 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
+    IF NOT pg_try_advisory_xact_lock(order_sweep.lock_class() - 1, _id) THEN
+        RETURN 0; -- another run is at it
+    END IF;
     -- Nothing to wait for a disk for.
     PERFORM set_config('synchronous_commit', 'off', true);
-    INSERT INTO order_sweep.pruned (sweep_id) VALUES (_id)
-    ON CONFLICT DO NOTHING;
-    SELECT * INTO _at FROM order_sweep.pruned p WHERE p.sweep_id = _id
-       FOR UPDATE SKIP LOCKED;
+    SELECT p.order_key, p.ordinal INTO _key, _ordinal
+      FROM order_sweep.pruned p WHERE p.sweep_id = _id;
     IF NOT FOUND THEN
-        RETURN 0; -- another run is at it
+        _key := _start;
+        _ordinal := 0;
     END IF;
     LOOP
         -- Rows that stay are passed, so that they hide none behind them.
@@ -77,20 +79,20 @@ BEGIN
           INTO _keys, _ordinals
           FROM (SELECT j.order_key, j.ordinal FROM order_sweep.journal j
                  WHERE j.sweep = _sweep
-                   AND ROW(j.order_key, j.ordinal)
-                       > ROW(_at.order_key, _at.ordinal)
+                   AND ROW(j.order_key, j.ordinal) > ROW(_key, _ordinal)
                  ORDER BY j.order_key, j.ordinal LIMIT _page) p;
-        -- Lock, then look.
-        SELECT array_agg(o.order_key), array_agg(o.ordinal)
-          INTO _old_keys, _old_ordinals
-          FROM (SELECT j.order_key, j.ordinal
-                  FROM unnest(_keys, _ordinals) AS u(order_key, ordinal)
-                  JOIN order_sweep.journal j
-                    ON j.sweep = _sweep AND j.order_key = u.order_key
-                   AND j.ordinal = u.ordinal
-                 WHERE j.swept_at < _before
-                   AND j.published_at < _before
-                   FOR UPDATE OF j SKIP LOCKED) o;
+        -- Lock, then look.  Each by its key: a join could begin with the
+        -- journal.
+        SELECT array_agg(o.order_key), array_agg(o.ctid)
+          INTO _old_keys, _old_rows
+          FROM unnest(_keys, _ordinals) AS u(order_key, ordinal)
+         CROSS JOIN LATERAL (
+               SELECT j.order_key, j.ctid FROM order_sweep.journal j
+                WHERE j.sweep = _sweep AND j.order_key = u.order_key
+                  AND j.ordinal = u.ordinal
+                  AND j.swept_at < _before
+                  AND j.published_at < _before
+                  FOR UPDATE SKIP LOCKED) o;
         IF _old_keys IS NOT NULL THEN
             EXECUTE format('SELECT array_agg(g) FROM %s($1) g',
                            order_sweep.own_function(_sweep, '_gone'))
@@ -98,30 +100,29 @@ BEGIN
             -- The newest row of an order makes it swept before, or gives the
             -- next one its ordinal, as long as there is the order.
             DELETE FROM order_sweep.journal j
-             USING unnest(_old_keys, _old_ordinals) AS u(order_key, ordinal)
-             WHERE j.sweep = _sweep AND j.order_key = u.order_key
-               AND j.ordinal = u.ordinal
+             WHERE j.ctid = ANY (_old_rows)
                AND (j.order_key = ANY (_gone)
                     OR EXISTS (SELECT FROM order_sweep.journal n
-                                WHERE n.sweep = _sweep
-                                  AND n.order_key = u.order_key
-                                  AND n.ordinal > u.ordinal));
+                                WHERE n.sweep = j.sweep
+                                  AND n.order_key = j.order_key
+                                  AND n.ordinal > j.ordinal));
             GET DIAGNOSTICS _n = ROW_COUNT;
             _pruned := _pruned + _n;
         END IF;
         IF coalesce(cardinality(_keys), 0) < _page THEN
-            _at.order_key := '[]';
-            _at.ordinal := 0;
+            _key := _start;
+            _ordinal := 0;
             EXIT;
         END IF;
-        _at.order_key := _keys[_page];
-        _at.ordinal := _ordinals[_page];
+        _key := _keys[_page];
+        _ordinal := _ordinals[_page];
         _rows := _rows - _page;
         EXIT WHEN _rows <= 0 OR clock_timestamp() >= _until;
     END LOOP;
-    UPDATE order_sweep.pruned p
-       SET order_key = _at.order_key, ordinal = _at.ordinal
-     WHERE p.sweep_id = _id;
+    INSERT INTO order_sweep.pruned (sweep_id, order_key, ordinal)
+    VALUES (_id, _key, _ordinal)
+    ON CONFLICT ON CONSTRAINT pruned_pkey DO UPDATE
+       SET order_key = excluded.order_key, ordinal = excluded.ordinal;
     RETURN _pruned;
 END $$;
 COMMENT ON FUNCTION order_sweep.prune IS

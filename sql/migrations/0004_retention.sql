@@ -18,12 +18,11 @@ COMMENT ON TABLE order_sweep.run IS
 CREATE TABLE order_sweep.pruned (
     sweep_id  integer PRIMARY KEY
               REFERENCES order_sweep.sweep ON DELETE CASCADE,
-    -- before the key of any order
-    order_key jsonb NOT NULL DEFAULT '[]',
-    ordinal   integer NOT NULL DEFAULT 0
+    order_key jsonb NOT NULL,
+    ordinal   integer NOT NULL
 ) WITH (fillfactor = 50);
 COMMENT ON TABLE order_sweep.pruned IS
     'up to which row, in the order of its primary key, the journal of a sweep '
-    'was looked through for what nothing needs; whoever looks locks the row';
+    'was looked through for what nothing needs';
 
 INSERT INTO order_sweep.version (version) VALUES (4);
