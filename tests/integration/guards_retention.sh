@@ -38,6 +38,10 @@ without retention prune '_key := _keys[_page];'
 without retention prune $'_key := _start;\n            _ordinal := 0;\n            EXIT' \
     EXIT
 
+# Its failure is not that of the run.
+without retention finish_run '-- A part at a time' \
+    $'PERFORM order_sweep.prune($1);\n    -- A part at a time'
+
 # Orders that are not seen are not gone.
 without retention build_gone 's.settings := NULL;'
 without retention pins "ELSE 'off'" "ELSE 'on'"

@@ -385,7 +385,7 @@ define_parts()
 {
     sql -c "SELECT order_sweep.define(sweep => 'parts', orders => '$1',
         key => '$2', unpaid => 'o.open', since => 'at', after => '1 hour',
-        set => 'open = false', again => true)" 2>&1 >/dev/null
+        set => 'open = false', again => true)" 2>&1
 }
 kept_for_ever='WARNING:  sweep: the journal of parts is kept for ever from now on, for orders or key are others'
 for change in 'shop.copy {id}' 'shop.copy {n}' 'shop.other {n}'; do
