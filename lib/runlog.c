@@ -103,6 +103,7 @@ osw_runlog_finish(struct osw_pg *pg,
                   const char *run_id,
                   const struct osw_sweep_result *result,
                   int64_t deadline_ms,
+                  bool *prune,
                   struct osw_error *error)
 {
     static const int percents[] = {50, 99, 100};
@@ -129,6 +130,7 @@ osw_runlog_finish(struct osw_pg *pg,
     if (!osw_pg_query(pg, &statement, values, 1, deadline_ms, &answer, error)) {
         return false;
     }
+    *prune = osw_pg_is_true(&answer, 0, 0);
     osw_pg_answer_clear(&answer);
     return true;
 }

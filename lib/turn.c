@@ -255,10 +255,11 @@ look_for_left_over(struct osw_worker *worker, struct osw_turn *turn)
 
 /*
  * Close the books: only after this flush is anything told as done.  Without
- * the connection that books they stay open.
+ * the connection that books they stay open.  *prune tells if the journal is to
+ * be pruned then.
  */
 static bool
-close_books(struct osw_worker *worker, struct osw_turn *turn)
+close_books(struct osw_worker *worker, struct osw_turn *turn, bool *prune)
 {
     struct osw_sweep_result *result = &turn->result;
     struct osw_error error = OSW_ERROR_INIT;
@@ -272,6 +273,7 @@ close_books(struct osw_worker *worker, struct osw_turn *turn)
                                      turn->run_id,
                                      result,
                                      worker->task.drain_ms,
+                                     prune,
                                      &error)) {
         closed = false;
         osw_fault_classify(&error);
@@ -299,7 +301,7 @@ close_books(struct osw_worker *worker, struct osw_turn *turn)
  * it, and where it fails it is told, and no more.
  */
 static void
-prune(struct osw_worker *worker, const struct osw_turn *turn)
+prune_journal(struct osw_worker *worker, const struct osw_turn *turn)
 {
     struct osw_error error = OSW_ERROR_INIT;
     struct osw_task *task = &worker->task;
@@ -323,15 +325,16 @@ prune(struct osw_worker *worker, const struct osw_turn *turn)
 bool
 osw_turn_close(struct osw_worker *worker, struct osw_turn *turn)
 {
-    const bool closed = close_books(worker, turn);
+    bool prune = false;
+    const bool closed = close_books(worker, turn, &prune);
     const enum osw_exit exit = exit_of(&turn->result);
 
     osw_task_note(&worker->task, exit);
     OSW_INJECTION_POINT("before-report");
     report(worker, turn, exit);
     turn->open = false;
-    if (closed) {
-        prune(worker, turn);
+    if (prune) {
+        prune_journal(worker, turn);
     }
     return closed;
 }

@@ -243,7 +243,7 @@ CREATE OR REPLACE FUNCTION order_sweep.finish_run(
     run_id bigint, stopped text, rest boolean, late_p50 interval,
     late_p99 interval, late_max interval, swept bigint, kept bigint,
     locked bigint, changed bigint, gone bigint, failed bigint, unknown bigint)
-RETURNS void LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+RETURNS boolean LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
@@ -306,9 +306,12 @@ BEGIN
             OR EXISTS (SELECT FROM order_sweep.journal j
                         WHERE j.sweep = f.sweep AND j.order_key = f.order_key
                           AND (NOT s.again OR j.swept_at > f.failed_at)));
+    RETURN EXISTS (SELECT FROM order_sweep.sweep s
+                    WHERE s.name = _sweep AND s.keep_journal IS NOT NULL);
 END $$;
 COMMENT ON FUNCTION order_sweep.finish_run IS
-    'close the row of a run; its synchronous commit is what success waits for';
+    'close the row of a run; its synchronous commit is what success waits for; '
+    'true if prune is to be called for it, too';
 
 CREATE OR REPLACE FUNCTION order_sweep.left_over(run_id bigint)
 RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER

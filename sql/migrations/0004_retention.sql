@@ -25,4 +25,14 @@ COMMENT ON TABLE order_sweep.pruned IS
     'up to which row, in the order of its primary key, the journal of a sweep '
     'was looked through for what nothing needs';
 
+-- Made anew with another result.
+DO $$
+BEGIN
+    IF to_regproc('order_sweep.finish_run') IS NOT NULL THEN
+        DROP FUNCTION order_sweep.finish_run(bigint, text, boolean, interval,
+            interval, interval, bigint, bigint, bigint, bigint, bigint, bigint,
+            bigint);
+    END IF;
+END $$;
+
 INSERT INTO order_sweep.version (version) VALUES (4);

@@ -24,7 +24,6 @@ without retention prune 'AND n.order_key = j.order_key'
 without retention prune 'n.sweep = j.sweep' true
 without retention prune 'WHERE j.sweep = _sweep AND j.order_key = u.order_key' \
     'WHERE j.order_key = u.order_key'
-without retention prune 'AND j.ordinal = u.ordinal'
 # One at a time, past what others hold, and looked at behind the lock.
 without retention prune 'NOT pg_try_advisory_xact_lock' \
     'false AND pg_try_advisory_xact_lock'
