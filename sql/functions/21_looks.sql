@@ -404,19 +404,21 @@ DECLARE
 BEGIN
     -- The rows that settings hide are not gone: this look raises.
     s.settings := NULL;
-    SELECT string_agg(format('o.%I = order_sweep_k%s', k, n), ' AND ' ORDER BY n),
-           string_agg(format(E'    order_sweep_k%s %s;\n', n, s.key_types[n]), ''
+    SELECT string_agg(format('o.%I = order_sweep_k%s', k, n),
+                      ' AND ' ORDER BY n),
+           string_agg(format(E'    order_sweep_k%s %s;\n', n, t), ''
                       ORDER BY n),
            string_agg(format(
                E'            order_sweep_k%s := (order_sweep_key->>%s)::%s;\n',
-               n, n - 1, s.key_types[n]), '' ORDER BY n),
+               n, n - 1, t), '' ORDER BY n),
            string_agg('order_sweep_k' || n, ', ' ORDER BY n)
       INTO _key_where, _declare, _read, _key
-      FROM unnest(s.key) WITH ORDINALITY AS t(k, n);
+      FROM unnest(s.key, s.key_types) WITH ORDINALITY AS u(k, t, n);
     name := s.name || '_gone';
     arguments := 'jsonb[]';
     returns := 'SETOF jsonb';
-    options := 'STABLE ' || order_sweep.look_pins(s) || order_sweep.index_pins();
+    options := 'STABLE ' || order_sweep.look_pins(s)
+        || order_sweep.index_pins();
     body := format($body$
 #variable_conflict use_column
 DECLARE

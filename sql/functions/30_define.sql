@@ -626,8 +626,9 @@ BEGIN
         RAISE WARNING USING
             MESSAGE = format('sweep: the journal of %s is kept for ever from '
                              'now on, for orders or key are others', s.name),
-            HINT = 'By them an order is gone that is not. If the journal is '
-                   'about these orders, call order_sweep.retain again.';
+            HINT = 'An order that these do not find would count as gone. If '
+                   'the journal is about the same orders, call '
+                   'order_sweep.retain again.';
     END IF;
     INSERT INTO order_sweep.sweep AS d (
         name, owner, orders, key, unpaid, since, after, grace, zone, unit,
@@ -643,8 +644,8 @@ BEGIN
     ON CONFLICT (name) DO UPDATE SET (
         owner, orders, key, unpaid, since, after, grace, zone, unit, deadline,
         max_age, unless, set, each, event, again, paid, settings, search_path,
-        path, key_types, clock_type, each_rows, batch_call, newest_call, cancel_call, fail_call,
-        keep_journal)
+        path, key_types, clock_type, each_rows, batch_call, newest_call,
+        cancel_call, fail_call, keep_journal)
     = (s.owner, s.orders, s.key, s.unpaid, s.since, s.after, s.grace, s.zone,
         s.unit, s.deadline, s.max_age, s.unless, s.set, s.each, s.event,
         s.again, s.paid, s.settings, s.search_path, s.path, s.key_types, s.clock_type,

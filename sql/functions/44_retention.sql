@@ -127,6 +127,6 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION order_sweep.prune IS
     'after a run, by what retain said: look through the next rows of its '
-    'sweep''s journal, and delete those that are old, whose event was published '
-    'long ago, and which a newer row of the order replaces or whose order is '
-    'gone; returns how many';
+    'sweep''s journal, and delete those that are old, whose event was '
+    'published long ago, and which a newer row of the order replaces or whose '
+    'order is gone; returns how many';

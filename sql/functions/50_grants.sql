@@ -54,7 +54,9 @@ COMMENT ON FUNCTION order_sweep.run_functions IS
 CREATE OR REPLACE FUNCTION order_sweep.read_suffixes()
 RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT '{_due,_next,_backlog,_fault,_clock,_explain,_late,_gone}'::text[] $$;
+AS $$
+    SELECT '{_due,_next,_backlog,_fault,_clock,_explain,_late,_gone}'::text[]
+$$;
 COMMENT ON FUNCTION order_sweep.read_suffixes IS
     'the generated functions that only look';
 

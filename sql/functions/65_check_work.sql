@@ -243,8 +243,8 @@ BEGIN
         what := format('the journal grows: of %s old rows looked at none was '
                        'published', _old);
         why := 'A row goes only after its event was published.';
-        mend := format('Let whoever publishes the events write published_at, or '
-                       'SELECT order_sweep.retain(%L, runs => %s);', s.name,
+        mend := format('Let whoever publishes the events write published_at, '
+                       'or SELECT order_sweep.retain(%L, runs => %s);', s.name,
                        s.keep_runs);
         RETURN NEXT;
     END IF;
