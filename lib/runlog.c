@@ -57,10 +57,30 @@ osw_runlog_left_over(struct osw_pg *pg,
 }
 
 bool
+osw_runlog_prune(struct osw_pg *pg,
+                 const char *run_id,
+                 int64_t limit_ms,
+                 int64_t deadline_ms,
+                 struct osw_error *error)
+{
+    const struct osw_pg_statement statement = {NULL, osw_sql_prune, 1};
+    struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
+    const char *values[] = {run_id};
+
+    if (!osw_pg_query_within(
+            pg, limit_ms, &statement, values, 1, deadline_ms, &answer, error)) {
+        return false;
+    }
+    osw_pg_answer_clear(&answer);
+    return true;
+}
+
+bool
 osw_runlog_finish(struct osw_pg *pg,
                   const char *run_id,
                   const struct osw_sweep_result *result,
                   int64_t deadline_ms,
+                  bool *prune,
                   struct osw_error *error)
 {
     static const int percents[] = {50, 99, 100};
@@ -87,6 +107,7 @@ osw_runlog_finish(struct osw_pg *pg,
     if (!osw_pg_query(pg, &statement, values, 1, deadline_ms, &answer, error)) {
         return false;
     }
+    *prune = osw_pg_is_true(&answer, 0, 0);
     osw_pg_answer_clear(&answer);
     return true;
 }

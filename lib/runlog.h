@@ -30,13 +30,25 @@ bool osw_runlog_left_over(struct osw_pg *pg,
 
 /*
  * Close the row: a synchronous commit that flushes all commits of the run
- * before it.  Where this fails, what was swept may not be durable.
+ * before it.  Where this fails, what was swept may not be durable.  *prune
+ * tells if the journal is to be pruned then.
  */
 bool osw_runlog_finish(struct osw_pg *pg,
                        const char *run_id,
                        const struct osw_sweep_result *result,
                        int64_t deadline_ms,
+                       bool *prune,
                        struct osw_error *error);
+
+/*
+ * Delete what nothing needs any more of the journal, a part of it.  False with
+ * the error filled where that fails or takes longer than limit_ms.
+ */
+bool osw_runlog_prune(struct osw_pg *pg,
+                      const char *run_id,
+                      int64_t limit_ms,
+                      int64_t deadline_ms,
+                      struct osw_error *error);
 
 /* Note that a run looked after a sweep and found nothing to sweep. */
 bool osw_runlog_alive(struct osw_pg *pg,

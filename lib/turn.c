@@ -21,6 +21,10 @@
  * and at most a tenth of the sweep's. */
 #define COUNT_MS 2000
 
+/* What the journal needs no more is looked for in at most this time; the look
+ * itself ends earlier, unless something holds it up. */
+#define PRUNE_MS 1000
+
 bool
 osw_turn_may_begin(const struct osw_worker *worker)
 {
@@ -251,10 +255,11 @@ look_for_left_over(struct osw_worker *worker, struct osw_turn *turn)
 
 /*
  * Close the books: only after this flush is anything told as done.  Without
- * the connection that books they stay open.
+ * the connection that books they stay open.  *prune tells if the journal is to
+ * be pruned then.
  */
 static bool
-close_books(struct osw_worker *worker, struct osw_turn *turn)
+close_books(struct osw_worker *worker, struct osw_turn *turn, bool *prune)
 {
     struct osw_sweep_result *result = &turn->result;
     struct osw_error error = OSW_ERROR_INIT;
@@ -268,6 +273,7 @@ close_books(struct osw_worker *worker, struct osw_turn *turn)
                                      turn->run_id,
                                      result,
                                      worker->task.drain_ms,
+                                     prune,
                                      &error)) {
         closed = false;
         osw_fault_classify(&error);
@@ -290,16 +296,46 @@ close_books(struct osw_worker *worker, struct osw_turn *turn)
     return false;
 }
 
+/*
+ * What the journal needs no more goes last, a part at a time: nothing hangs on
+ * it, and where it fails it is told, and no more.
+ */
+static void
+prune_journal(struct osw_worker *worker, const struct osw_turn *turn)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+    struct osw_task *task = &worker->task;
+    int64_t limit_ms = osw_clock_left_ms(task->hard_ms) / 2;
+
+    if (limit_ms > PRUNE_MS) {
+        limit_ms = PRUNE_MS;
+    }
+    if (limit_ms == 0 || osw_interrupt_count() > 0) {
+        return; /* it would be no limit; whoever stops a run waits */
+    }
+    if (!osw_runlog_prune(
+            task->pg, turn->run_id, limit_ms, task->hard_ms, &error)) {
+        osw_log(OSW_LOG_WARNING,
+                "%s: the journal was not pruned: %s",
+                turn->name,
+                error.message);
+    }
+}
+
 bool
 osw_turn_close(struct osw_worker *worker, struct osw_turn *turn)
 {
-    const bool closed = close_books(worker, turn);
+    bool prune = false;
+    const bool closed = close_books(worker, turn, &prune);
     const enum osw_exit exit = exit_of(&turn->result);
 
     osw_task_note(&worker->task, exit);
     OSW_INJECTION_POINT("before-report");
     report(worker, turn, exit);
     turn->open = false;
+    if (prune) {
+        prune_journal(worker, turn);
+    }
     return closed;
 }
 

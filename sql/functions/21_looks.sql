@@ -388,3 +388,61 @@ END $body$, c.settings, s.name, s.orders, (
 END $$;
 COMMENT ON FUNCTION order_sweep.build_late IS
     'the text of <sweep>_late, where the definition says paid';
+
+CREATE OR REPLACE FUNCTION order_sweep.build_gone(s order_sweep.sweep)
+RETURNS TABLE (name text, arguments text, returns text, options text,
+               body text, remark text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    _key_where text;
+    _declare text;
+    _read text;
+    _key text;
+BEGIN
+    -- The rows that settings hide are not gone: this look raises.
+    s.settings := NULL;
+    SELECT string_agg(format('o.%I = order_sweep_k%s', k, n),
+                      ' AND ' ORDER BY n),
+           string_agg(format(E'    order_sweep_k%s %s;\n', n, t), ''
+                      ORDER BY n),
+           string_agg(format(
+               E'            order_sweep_k%s := (order_sweep_key->>%s)::%s;\n',
+               n, n - 1, t), '' ORDER BY n),
+           string_agg('order_sweep_k' || n, ', ' ORDER BY n)
+      INTO _key_where, _declare, _read, _key
+      FROM unnest(s.key, s.key_types) WITH ORDINALITY AS u(k, t, n);
+    name := s.name || '_gone';
+    arguments := 'jsonb[]';
+    returns := 'SETOF jsonb';
+    options := 'STABLE ' || order_sweep.look_pins(s)
+        || order_sweep.index_pins();
+    body := format($body$
+#variable_conflict use_column
+DECLARE
+    order_sweep_key jsonb;
+%sBEGIN
+    -- What a view shows no more it may show again.
+    IF (SELECT c.relkind FROM pg_class c
+         WHERE c.oid = %L::regclass) NOT IN ('r', 'p') THEN
+        RETURN;
+    END IF;
+    FOREACH order_sweep_key IN ARRAY $1 LOOP
+        BEGIN
+%s        EXCEPTION WHEN data_exception THEN
+            CONTINUE;
+        END;
+        -- The key of an earlier definition says nothing of the orders of this
+        -- one.
+        IF jsonb_build_array(%s) = order_sweep_key
+           AND NOT EXISTS (SELECT FROM %s o WHERE %s) THEN
+            RETURN NEXT order_sweep_key;
+        END IF;
+    END LOOP;
+END $body$, _declare, s.orders, _read, _key, s.orders, _key_where);
+    remark := 'those of these keys that no order has any more; of a view: none';
+    RETURN NEXT;
+END $$;
+COMMENT ON FUNCTION order_sweep.build_gone IS 'the text of <sweep>_gone';

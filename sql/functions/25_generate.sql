@@ -13,6 +13,7 @@ AS $$
     UNION ALL SELECT * FROM order_sweep.build_clock(s)
     UNION ALL SELECT * FROM order_sweep.build_explain(s)
     UNION ALL SELECT * FROM order_sweep.build_late(s)
+    UNION ALL SELECT * FROM order_sweep.build_gone(s)
     UNION ALL SELECT * FROM order_sweep.build_batch(s)
     UNION ALL SELECT * FROM order_sweep.build_newest(s)
     UNION ALL SELECT * FROM order_sweep.build_cancel(s)

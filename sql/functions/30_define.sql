@@ -619,6 +619,17 @@ BEGIN
     END IF;
     s := order_sweep.define_in(path, s);
 
+    IF EXISTS (SELECT FROM order_sweep.sweep o
+                WHERE o.name = s.name AND o.keep_journal IS NOT NULL
+                  AND (o.orders, o.key, o.key_types)
+                      IS DISTINCT FROM (s.orders, s.key, s.key_types)) THEN
+        RAISE WARNING USING
+            MESSAGE = format('sweep: the journal of %s is kept for ever from '
+                             'now on, for orders or key are others', s.name),
+            HINT = 'An order that these do not find would count as gone. If '
+                   'the journal is about the same orders, call '
+                   'order_sweep.retain again.';
+    END IF;
     INSERT INTO order_sweep.sweep AS d (
         name, owner, orders, key, unpaid, since, after, grace, zone, unit,
         deadline, max_age, unless, set, each, event, again, paid, settings,
@@ -633,11 +644,14 @@ BEGIN
     ON CONFLICT (name) DO UPDATE SET (
         owner, orders, key, unpaid, since, after, grace, zone, unit, deadline,
         max_age, unless, set, each, event, again, paid, settings, search_path,
-        path, key_types, clock_type, each_rows, batch_call, newest_call, cancel_call, fail_call)
+        path, key_types, clock_type, each_rows, batch_call, newest_call,
+        cancel_call, fail_call, keep_journal)
     = (s.owner, s.orders, s.key, s.unpaid, s.since, s.after, s.grace, s.zone,
         s.unit, s.deadline, s.max_age, s.unless, s.set, s.each, s.event,
         s.again, s.paid, s.settings, s.search_path, s.path, s.key_types, s.clock_type,
-        s.each_rows, s.batch_call, s.newest_call, s.cancel_call, s.fail_call)
+        s.each_rows, s.batch_call, s.newest_call, s.cancel_call, s.fail_call,
+        CASE WHEN (d.orders, d.key, d.key_types)
+                  = (s.orders, s.key, s.key_types) THEN d.keep_journal END)
     RETURNING d.id INTO _id;
     -- A run of this sweep ends before its functions change, and none begins.
     PERFORM pg_advisory_xact_lock(order_sweep.lock_class(), _id);

@@ -264,7 +264,7 @@ CREATE OR REPLACE FUNCTION order_sweep.finish_run(
     run_id bigint, stopped text, rest boolean, late_p50 interval,
     late_p99 interval, late_max interval, swept bigint, kept bigint,
     locked bigint, changed bigint, gone bigint, failed bigint, unknown bigint)
-RETURNS void LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+RETURNS boolean LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict use_column
@@ -312,10 +312,13 @@ BEGIN
      ORDER BY x.what, x.word
     ON CONFLICT ON CONSTRAINT total_pkey DO UPDATE
        SET number = t.number + excluded.number;
+    -- A part at a time, where fewer are to be kept than before.
     DELETE FROM order_sweep.run r
-     WHERE r.sweep = _sweep AND r.id <= (
+     WHERE r.id IN (
         SELECT o.id FROM order_sweep.run o WHERE o.sweep = _sweep
-         ORDER BY o.id DESC OFFSET 1000 LIMIT 1);
+         ORDER BY o.id DESC LIMIT 1000 OFFSET coalesce((
+            SELECT s.keep_runs FROM order_sweep.sweep s
+             WHERE s.name = _sweep), 1000));
     -- Failures that are over: the order was swept since, or is due no more
     -- (it would have been tried again within the hour).  Another run may have
     -- begun to sweep it before the failure here: where an order is swept once
@@ -327,9 +330,12 @@ BEGIN
             OR EXISTS (SELECT FROM order_sweep.journal j
                         WHERE j.sweep = f.sweep AND j.order_key = f.order_key
                           AND (NOT s.again OR j.swept_at > f.failed_at)));
+    RETURN EXISTS (SELECT FROM order_sweep.sweep s
+                    WHERE s.name = _sweep AND s.keep_journal IS NOT NULL);
 END $$;
 COMMENT ON FUNCTION order_sweep.finish_run IS
-    'close the row of a run; its synchronous commit is what success waits for';
+    'close the row of a run; its synchronous commit is what success waits for; '
+    'true if prune is to be called for it, too';
 
 CREATE OR REPLACE FUNCTION order_sweep.left_over(run_id bigint)
 RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER

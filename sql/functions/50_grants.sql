@@ -45,7 +45,8 @@ RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT order_sweep.read_functions()
-        || '{calls_of,begin_run,left_over,finish_run,sign_of_life,take_slot,retry}'::text[]
+        || '{calls_of,begin_run,left_over,finish_run,prune,sign_of_life,'
+           'take_slot,retry}'::text[]
 $$;
 COMMENT ON FUNCTION order_sweep.run_functions IS
     'the functions that a run needs, and retry';
@@ -53,7 +54,9 @@ COMMENT ON FUNCTION order_sweep.run_functions IS
 CREATE OR REPLACE FUNCTION order_sweep.read_suffixes()
 RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
-AS $$ SELECT '{_due,_next,_backlog,_fault,_clock,_explain,_late}'::text[] $$;
+AS $$
+    SELECT '{_due,_next,_backlog,_fault,_clock,_explain,_late,_gone}'::text[]
+$$;
 COMMENT ON FUNCTION order_sweep.read_suffixes IS
     'the generated functions that only look';
 

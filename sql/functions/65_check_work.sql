@@ -1,5 +1,5 @@
 -- What order-sweep check says of the work that waits: a look that fails, a
--- backlog and its reason, orders that fail.
+-- backlog and its reason, orders that fail, a journal that is kept in vain.
 
 CREATE OR REPLACE FUNCTION order_sweep.can_look(s order_sweep.sweep)
 RETURNS boolean LANGUAGE sql STABLE
@@ -222,3 +222,32 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION order_sweep.check_failures IS
     'orders that fail, or failed so often that they are tried no more';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_retention(s order_sweep.sweep)
+RETURNS TABLE (level text, item text, what text, why text, mend text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _old bigint;
+    _published bigint;
+BEGIN
+    SELECT count(*), count(j.published_at) INTO _old, _published
+      FROM (SELECT f.swept_at, f.published_at FROM order_sweep.journal f
+             WHERE s.keep_journal IS NOT NULL AND f.sweep = s.name
+             ORDER BY f.order_key, f.ordinal LIMIT 1000) j
+     WHERE j.swept_at < now() - s.keep_journal;
+    IF _old > 0 AND _published = 0 THEN
+        level := 'warn';
+        item := 'retention';
+        what := format('the journal grows: of %s old rows looked at none was '
+                       'published', _old);
+        why := 'A row goes only after its event was published.';
+        mend := format('Let whoever publishes the events write published_at, '
+                       'or SELECT order_sweep.retain(%L, runs => %s);', s.name,
+                       s.keep_runs);
+        RETURN NEXT;
+    END IF;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_retention IS
+    'a journal that is to be kept for a time, but of which nothing goes';

@@ -19,6 +19,7 @@ BEGIN
     ELSIF argument = 'look, whole' THEN
         RETURN QUERY SELECT * FROM order_sweep.check_look(s);
         RETURN QUERY SELECT * FROM order_sweep.check_failures(s);
+        RETURN QUERY SELECT * FROM order_sweep.check_retention(s);
     ELSIF argument LIKE 'each%' THEN
         RETURN QUERY SELECT * FROM order_sweep.check_inserts(argument, plan);
     ELSIF argument = 'set' THEN

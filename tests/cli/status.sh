@@ -49,6 +49,8 @@ screen cancel_unpaid \
     '  failed         none' \
     '  last success   never' \
     '  at work        nobody'
+run 1 status --max-age 7m
+is 'which limit' 1 "$(grep -c '^  last success   never: over --max-age 7m$' "$out")"
 run 0 status --format json
 is 'a new one' '{"due": 0, "kept": {}, "over": [], "clock": "created", "error": null, "sweep": "cancel_unpaid", "oldest": null, "paused": false, "backlog": [{"orders": 0, "from_seconds": 0}, {"orders": 0, "from_seconds": 60}, {"orders": 0, "from_seconds": 300}, {"orders": 0, "from_seconds": 1800}, {"orders": 0, "from_seconds": 7200}, {"orders": 0, "from_seconds": 86400}], "holders": [], "back_off": 0, "last_run": null, "quarantined": 0, "last_success": null, "grace_seconds": 0.000, "next_deadline": null, "window_seconds": 1800.000, "overdue_seconds": null, "last_success_seconds": null}' "$(field l)"
 

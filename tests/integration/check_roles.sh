@@ -124,9 +124,9 @@ clean 'settings as before'
 functions_of_a_run()
 {
     printf 'order_sweep.%s\n' begin_run blame calls_of explain finish_run \
-        key_text last_runs late left_over metrics preview probe retry \
+        key_text last_runs late left_over metrics preview probe prune retry \
         schema_version sign_of_life status take_slot \
-        {cancel_unpaid,tidy}_{due,next,backlog,fault,clock,explain,batch,newest,cancel,fail} \
+        {cancel_unpaid,tidy}_{due,next,backlog,fault,clock,explain,gone,batch,newest,cancel,fail} \
         cancel_unpaid_late | sort
 }
 grant="SELECT order_sweep.grant_to('$cron');"
