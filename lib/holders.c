@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fault.h"
+#include "json.h"
 #include "sql_text.h"
 
 enum column {
@@ -122,15 +123,15 @@ static void
 write_json(FILE *out, const struct osw_pg_answer *answer, int row)
 {
     (void)fputs("{\"sweep\":", out);
-    osw_report_json_string(out, osw_pg_value(answer, row, NAME));
+    osw_json_string(out, osw_pg_value(answer, row, NAME));
     (void)fputs(",\"paused\":", out);
     write_bool(out, answer, row, PAUSED);
     (void)fputs(",\"due\":", out);
     write_bool(out, answer, row, DUE);
     (void)fputs(",\"next_deadline\":", out);
-    osw_report_json_string(out, osw_pg_value(answer, row, NEXT_DEADLINE));
+    osw_json_string(out, osw_pg_value(answer, row, NEXT_DEADLINE));
     (void)fputs(",\"error\":", out);
-    osw_report_json_string(out, osw_pg_value(answer, row, ERROR_MESSAGE));
+    osw_json_string(out, osw_pg_value(answer, row, ERROR_MESSAGE));
     (void)fputs(",\"slot\":", out);
     write_number(out, answer, row, SLOT);
     (void)fputs(",\"slots\":", out);
@@ -138,15 +139,15 @@ write_json(FILE *out, const struct osw_pg_answer *answer, int row)
     (void)fputs(",\"waits\":", out);
     write_bool(out, answer, row, WAITS);
     (void)fputs(",\"host\":", out);
-    osw_report_json_string(out, osw_pg_value(answer, row, HOST));
+    osw_json_string(out, osw_pg_value(answer, row, HOST));
     (void)fputs(",\"pid\":", out);
     write_number(out, answer, row, PID);
     (void)fputs(",\"since\":", out);
-    osw_report_json_string(out, osw_pg_value(answer, row, SINCE));
+    osw_json_string(out, osw_pg_value(answer, row, SINCE));
     (void)fputs(",\"backend\":", out);
     write_number(out, answer, row, BACKEND);
     (void)fputs(",\"role\":", out);
-    osw_report_json_string(out, osw_pg_value(answer, row, ROLE));
+    osw_json_string(out, osw_pg_value(answer, row, ROLE));
     (void)fputs("}\n", out);
 }
 
