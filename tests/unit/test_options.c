@@ -398,6 +398,9 @@ struct refusal {
     const char *message; /* with "; " before the hint, as it is printed */
 };
 
+#define CONNECTION                                                             \
+    "a connection string is neither a command nor a key; give it as "          \
+    "--dbname=..."
 #define HELP       "; see order-sweep --help"
 #define COMMANDS   HELP
 #define ONE_OF     "; leave one of the two out"
@@ -445,6 +448,20 @@ static const struct refusal refusals[] = {
     {"migrate|4711", "unexpected argument \"4711\"" HELP},
     {"run|--|4711", "unexpected argument \"4711\"" HELP},
     {"run|a\nb", "unexpected argument \"a b\"" HELP},
+
+    /* Never a secret. */
+    {"postgresql://u:s3cret@h/db", CONNECTION},
+    {"u:s3cret@h/db", CONNECTION},
+    {"host=h password=my s3cret", CONNECTION},
+    {"run|host=h password=my s3cret", CONNECTION},
+    {"--pasword=s3cret", "unknown option \"--pasword\"" HELP},
+    {"-Ws3cret", "unknown option \"-W\"" HELP},
+    {"-p|postgresql://u:my s3cret@h",
+     "--port: \"postgresql://*@h\" is not a port; write a whole number from 1 "
+     "to 65535, or one for each host with commas between"},
+    {"--max-rate=host=h password=my s3cret",
+     "--max-rate: \"host=h password=*\" is not a whole number; write a whole "
+     "number from 0 to 1000000"},
 
     /* Arguments that are missing, too many, or empty. */
     {"--sweep", "--sweep: the argument is missing; give it as --sweep=NAME"},
