@@ -171,7 +171,7 @@ require_log(const char *text)
     REQUIRE(length > skipped && line[length - 1] == '\n');
     line[length - 1] = '\0';
     REQUIRE(strncmp(line, prefix, skipped) == 0);
-    require_formatted(line + skipped, 2048, text);
+    require_formatted(line + skipped, OSW_LOG_TEXT_SIZE, text);
     free(line);
 }
 

@@ -82,6 +82,8 @@ assert_same(const struct osw_options *a, const struct osw_options *b)
     assert_int_equal(a->limit, b->limit);
     assert_int_equal(a->durability, b->durability);
     assert_int_equal(a->pooler, b->pooler);
+    assert_int_equal(a->log, b->log);
+    assert_int_equal(a->log_format, b->log_format);
     assert_int_equal(a->format, b->format);
     assert_int_equal(a->verbosity, b->verbosity);
     assert_int_equal(a->dry_run, b->dry_run);
@@ -185,6 +187,12 @@ every_option_sets_its_field(void **state)
     ASSERT_PARSES("check|--pooler=no", expected.verb = OSW_VERB_CHECK;
                   expected.pooler = OSW_POOLER_NO);
     ASSERT_PARSES("--pooler|auto", (void)0);
+    ASSERT_PARSES("--log|syslog", expected.log = OSW_LOG_SYSLOG);
+    ASSERT_PARSES("status|--log=journald", expected.verb = OSW_VERB_STATUS;
+                  expected.log = OSW_LOG_SYSLOG);
+    ASSERT_PARSES("migrate|--log|stderr", expected.verb = OSW_VERB_MIGRATE);
+    ASSERT_PARSES("--log-format|json", expected.log_format = OSW_LOG_JSON);
+    ASSERT_PARSES("--dry-run|--log-format=text", expected.dry_run = true);
     ASSERT_PARSES("--no-lock", expected.lock = false);
     ASSERT_PARSES("--fail-if-busy", expected.fail_if_busy = true);
     ASSERT_PARSES("migrate|--print", expected.verb = OSW_VERB_MIGRATE;
@@ -448,6 +456,11 @@ static const struct refusal refusals[] = {
     {"migrate|4711", "unexpected argument \"4711\"" HELP},
     {"run|--|4711", "unexpected argument \"4711\"" HELP},
     {"run|a\nb", "unexpected argument \"a b\"" HELP},
+
+    {"--log=syslogd",
+     "--log: unknown value \"syslogd\"; write one of stderr|syslog|journald"},
+    {"--log-format=xml",
+     "--log-format: unknown value \"xml\"; write one of text|json"},
 
     /* Never a secret. */
     {"postgresql://u:s3cret@h/db", CONNECTION},
@@ -755,7 +768,7 @@ static void
 help_shows_every_listed_option(void **state)
 {
     (void)state;
-    assert_int_equal(for_each_listed(check_help_has), 31);
+    assert_int_equal(for_each_listed(check_help_has), 33);
 }
 
 static void
@@ -771,6 +784,9 @@ the_list_names_the_commands(void **state)
     assert_non_null(strstr(list,
                            "\n--pooler\t-\tauto|yes|no\t"
                            "run,check,explain,status,retry,late\n"));
+    assert_non_null(strstr(list,
+                           "\n--log\t-\tstderr|syslog|journald\t"
+                           "run,check,explain,status,retry,late,migrate\n"));
     assert_non_null(strstr(list,
                            "\n--help\t?\t-\t"
                            "run,check,explain,status,retry,late,migrate\n"));
