@@ -336,11 +336,11 @@ is 'what was said on stderr' 'second third' \
 
 # --- A listener that does not read -------------------------------------------
 
-# No run waits for it, nothing is lost.
+# No run waits for it, nothing is lost.  (One that waits hears no TERM.)
 forget
 things 300 warn slow
 listen deaf
-timeout 60 "$ORDER_SWEEP_BIN" --sweep one --log syslog -vv --format json \
+timeout -k 5 45 "$ORDER_SWEEP_BIN" --sweep one --log syslog -vv --format json \
     >"$out" 2>"$err" || die "a run ended with $?"
 is 'what is swept' 300 "$(reported swept)"
 stop_listening
