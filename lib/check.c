@@ -4,6 +4,7 @@
 
 #include "clock.h"
 #include "fault.h"
+#include "json.h"
 #include "lock.h"
 #include "probe.h"
 #include "screen.h"
@@ -100,7 +101,7 @@ write_json(FILE *out, const struct finding *finding)
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         (void)fprintf(out, "%s\"%s\":", i == 0 ? "{" : ",", names[i]);
-        osw_report_json_string(out, values[i]);
+        osw_json_string(out, values[i]);
     }
     (void)fputs("}\n", out);
 }

@@ -32,11 +32,11 @@ go_without(struct osw_claim *claim, const char *sweep, const char *why)
     if (osw_interrupt_count() > 0) {
         return OSW_CLAIM_STOPPED;
     }
-    osw_log(OSW_LOG_WARNING,
-            "%s: going on without the lock, for the connection pooler gives "
-            "no session for it: %s",
-            sweep,
-            why);
+    osw_log_of(OSW_LOG_WARNING,
+               sweep,
+               "going on without the lock, for the connection pooler gives no "
+               "session for it: %s",
+               why);
     claim->without = true;
     return OSW_CLAIM_WITHOUT;
 }
@@ -168,7 +168,7 @@ osw_claim_give_back(struct osw_claim *claim,
         return; /* it ended with its connection */
     }
     if (!osw_lock_release(&claim->lock, key, deadline_ms, &error)) {
-        osw_log(OSW_LOG_WARNING, "%s: %s", sweep, error.message);
+        osw_log_of(OSW_LOG_WARNING, sweep, "%s", error.message);
         if (claim->lock.in_transaction) {
             osw_claim_close(claim); /* and with it the other locks */
         }

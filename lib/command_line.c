@@ -218,6 +218,25 @@ find_verb(const char *name)
     return row->name != NULL ? row : NULL;
 }
 
+/* A word that is shown to nobody, for there may be a password in it. */
+static bool
+is_connection(const char *word)
+{
+    const char *colon = strchr(word, ':');
+
+    return strchr(word, '=') != NULL || strstr(word, "://") != NULL ||
+           (colon != NULL && strchr(colon, '@') != NULL);
+}
+
+static bool
+refuse_connection(struct osw_error *error)
+{
+    (void)osw_error_set(error,
+                        OSW_EXIT_USAGE,
+                        "a connection string is neither a command nor a key");
+    return osw_error_hint(error, "give it as --dbname=...");
+}
+
 /* A word after the command: a part of an order's key. */
 static bool
 take_key(struct parse *parse, const char *word)
@@ -226,6 +245,9 @@ take_key(struct parse *parse, const char *word)
 
     if (parse->verb->words == WORDS_NONE ||
         options->key_columns == OSW_KEY_COLUMNS) {
+        if (is_connection(word)) {
+            return refuse_connection(parse->error);
+        }
         (void)osw_error_set(
             parse->error, OSW_EXIT_USAGE, "unexpected argument \"%s\"", word);
         return osw_error_hint(parse->error, "see order-sweep --help");
@@ -240,6 +262,9 @@ refuse_command(const char *word, struct osw_error *error)
 {
     struct osw_nearest nearest = OSW_NEAREST_INIT;
 
+    if (is_connection(word)) {
+        return refuse_connection(error);
+    }
     for (const struct osw_verb_row *row = osw_verb_rows; row->name != NULL;
          row++) {
         osw_nearest_try(&nearest, word, strlen(word), row->name);

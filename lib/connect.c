@@ -57,11 +57,70 @@ sooner(int64_t a, int64_t b)
 }
 
 static bool
+is_uri(const char *dbname)
+{
+    return strncmp(dbname, "postgresql://", 13) == 0 ||
+           strncmp(dbname, "postgres://", 11) == 0;
+}
+
+static bool
 is_conninfo(const char *dbname)
 {
-    return dbname != NULL && (strchr(dbname, '=') != NULL ||
-                              strncmp(dbname, "postgresql://", 13) == 0 ||
-                              strncmp(dbname, "postgres://", 11) == 0);
+    return strchr(dbname, '=') != NULL || is_uri(dbname);
+}
+
+/*
+ * A connection string with a slip, which libpq or the server would take for a
+ * name and tell of: no scheme of libpq's, or a password with a sign that ends
+ * it, so that its rest is the name of a host or a database.
+ */
+static bool
+has_stray_password(const char *dbname)
+{
+    const char *rest = strstr(dbname, "://");
+    size_t user = 0;
+
+    if (!is_conninfo(dbname)) {
+        const char *colon = strchr(dbname, ':');
+
+        return rest != NULL || (colon != NULL && strchr(colon, '@') != NULL);
+    }
+    if (rest == NULL || !is_uri(dbname)) {
+        return false;
+    }
+    rest += strlen("://");
+    user = strcspn(rest, "@/");
+    rest += rest[user] == '@' ? user + 1 : 0;
+    return memchr(rest, '@', strcspn(rest, "?")) != NULL;
+}
+
+/*
+ * What libpq complains of it quotes, be it a part of a password: only single
+ * characters are told, which are signs of its syntax, and the option's name
+ * where none can be a piece of a password with a blank in it.
+ */
+static bool
+refuse_conninfo(const char *dbname, char *complaint, struct osw_error *error)
+{
+    char *at = strchr(complaint, '"');
+
+    if (strncmp(complaint, "invalid connection option", 25) == 0 &&
+        strcasestr(dbname, "passw") == NULL && strchr(dbname, '@') == NULL) {
+        return osw_error_set(error, OSW_EXIT_USAGE, "--dbname: %s", complaint);
+    }
+    while (at != NULL && at[1] != '\0' && at[2] == '"') {
+        at = strchr(at + 3, '"');
+    }
+    if (at != NULL) {
+        *at = '\0';
+    }
+    osw_error_set(error,
+                  OSW_EXIT_USAGE,
+                  "--dbname: %s%s",
+                  complaint,
+                  at != NULL ? "..." : "");
+    return osw_error_hint(
+        error, "what it is about is not shown, for it may be a secret");
 }
 
 static bool
@@ -70,17 +129,31 @@ check_conninfo(const char *dbname, struct osw_error *error)
     PQconninfoOption *parsed = NULL;
     char *complaint = NULL;
 
+    if (dbname == NULL) {
+        return true;
+    }
+    if (has_stray_password(dbname)) {
+        osw_error_set(error,
+                      OSW_EXIT_USAGE,
+                      "--dbname: this looks like a connection string, and is "
+                      "none that can be understood");
+        return osw_error_hint(
+            error,
+            "begin it with postgresql:// and write signs in user and password "
+            "as %%40 for @ and %%2F for /, or leave the password to the "
+            "password file");
+    }
     if (!is_conninfo(dbname)) {
         return true;
     }
     parsed = PQconninfoParse(dbname, &complaint);
-    if (parsed == NULL) {
-        osw_error_set(error,
-                      OSW_EXIT_USAGE,
-                      "--dbname: %s",
-                      complaint != NULL ? complaint : "out of memory");
+    if (parsed == NULL && complaint != NULL) {
+        (void)refuse_conninfo(dbname, complaint, error);
         PQfreemem(complaint);
         return false;
+    }
+    if (parsed == NULL) {
+        return osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
     }
     PQconninfoFree(parsed);
     return true;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json.h"
 #include "key.h"
 #include "sql_text.h"
 
@@ -54,9 +55,9 @@ static void
 write_json(FILE *out, const char *what, const char *value)
 {
     (void)fputs("{\"what\":", out);
-    osw_report_json_string(out, what);
+    osw_json_string(out, what);
     (void)fputs(",\"value\":", out);
-    osw_report_json_string(out, value);
+    osw_json_string(out, value);
     (void)fputs("}\n", out);
 }
 

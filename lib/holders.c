@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "fault.h"
+#include "json.h"
 #include "report.h"
 #include "sql_text.h"
 
@@ -95,15 +96,15 @@ osw_holders_json(FILE *out, const struct osw_pg_answer *answer)
         (void)fprintf(out,
                       ",\"waits\":%s,\"host\":",
                       osw_pg_is_true(answer, row, WAITS) ? "true" : "false");
-        osw_report_json_string(out, osw_pg_value(answer, row, HOST));
+        osw_json_string(out, osw_pg_value(answer, row, HOST));
         (void)fputs(",\"pid\":", out);
         write_number(out, answer, row, PID);
         (void)fputs(",\"since\":", out);
-        osw_report_json_string(out, osw_pg_value(answer, row, SINCE));
+        osw_json_string(out, osw_pg_value(answer, row, SINCE));
         (void)fputs(",\"backend\":", out);
         write_number(out, answer, row, BACKEND);
         (void)fputs(",\"role\":", out);
-        osw_report_json_string(out, osw_pg_value(answer, row, ROLE));
+        osw_json_string(out, osw_pg_value(answer, row, ROLE));
         (void)fputc('}', out);
     }
     (void)fputc(']', out);

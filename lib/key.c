@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "fault.h"
+#include "json.h"
 #include "outcome.h"
-#include "report.h"
 
 char *
 osw_key_as_json(const char *const *key, int columns, struct osw_error *error)
@@ -15,7 +15,7 @@ osw_key_as_json(const char *const *key, int columns, struct osw_error *error)
     FILE *out = NULL;
 
     for (int i = 0; i < columns; i++) {
-        if (!osw_report_is_utf8(key[i])) {
+        if (!osw_json_is_utf8(key[i])) {
             (void)osw_error_set(
                 error, OSW_EXIT_USAGE, "the key is no UTF-8 text");
             (void)osw_error_hint(error, "give it in UTF-8");
@@ -25,7 +25,7 @@ osw_key_as_json(const char *const *key, int columns, struct osw_error *error)
     out = open_memstream(&text, &size);
     for (int i = 0; i < columns && out != NULL; i++) {
         (void)fputc(i == 0 ? '[' : ',', out);
-        osw_report_json_string(out, key[i]);
+        osw_json_string(out, key[i]);
     }
     if (out == NULL || fputc(']', out) == EOF || fclose(out) != 0) {
         (void)osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");

@@ -1,6 +1,7 @@
 #include "late.h"
 
 #include "fault.h"
+#include "json.h"
 #include "sql_text.h"
 
 enum column {
@@ -30,10 +31,10 @@ write_json(FILE *out,
            int row)
 {
     (void)fputs("{\"sweep\":", out);
-    osw_report_json_string(out, sweep);
+    osw_json_string(out, sweep);
     (void)fprintf(
         out, ",\"key\":%s,\"swept_at\":", osw_pg_value(answer, row, KEY_JSON));
-    osw_report_json_string(out, osw_pg_value(answer, row, SWEPT_AT));
+    osw_json_string(out, osw_pg_value(answer, row, SWEPT_AT));
     (void)fputs("}\n", out);
 }
 

@@ -172,10 +172,8 @@ take_seat(struct linger *linger, struct seat *seat, int64_t patience_ms)
     switch (claimed) {
     case OSW_CLAIM_HELD:
     case OSW_CLAIM_WITHOUT:
-        osw_log(OSW_LOG_DEBUG,
-                "%s: lingers in slot %d",
-                seat->name,
-                seat->turn.slot);
+        osw_log_of(
+            OSW_LOG_DEBUG, seat->name, "lingers in slot %d", seat->turn.slot);
         seat->held = true;
         linger->held++;
         linger->look_ms = 0;  /* what was seen before is old */
@@ -230,7 +228,9 @@ tell_broken(struct linger *linger,
 
     if (!seat->told_broken &&
         osw_probe_failed(task->pg, sweep, task->hard_ms, &error)) {
+        osw_turn_enter(&seat->turn);
         osw_task_fail(task, seat->name, &error);
+        osw_turn_enter(NULL);
         seat->told_broken = true;
     }
 }
@@ -434,6 +434,8 @@ claim_and_sweep(struct linger *linger, struct seat *seat)
 static bool
 sweep_due(struct linger *linger, bool *any)
 {
+    bool more = true;
+
     *any = false;
     for (int i = 0; i < linger->count; i++) {
         struct seat *seat = linger->seats[i];
@@ -442,7 +444,10 @@ sweep_due(struct linger *linger, bool *any)
             continue;
         }
         *any = true;
-        if (!claim_and_sweep(linger, seat)) {
+        osw_turn_enter(&seat->turn);
+        more = claim_and_sweep(linger, seat);
+        osw_turn_enter(NULL);
+        if (!more) {
             return false;
         }
     }
@@ -502,10 +507,12 @@ lose(struct linger *linger, struct osw_error *error)
             turn->result.cut = true;
             turn->result.rest = true;
             turn->result.error = *error;
+            osw_turn_enter(turn);
             osw_task_tell(&linger->worker->task, turn->name, error);
             told = true;
         }
     }
+    osw_turn_enter(NULL);
     if (!told) {
         osw_task_fail(&linger->worker->task, NULL, error);
     }

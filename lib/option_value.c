@@ -91,6 +91,40 @@ read_pooler(const struct osw_option_row *row,
     return true;
 }
 
+static bool
+read_log(const struct osw_option_row *row,
+         const char *text,
+         enum osw_log_target *target,
+         struct osw_error *error)
+{
+    /* systemd's journal listens where syslogd would. */
+    static const enum osw_log_target targets[] = {
+        OSW_LOG_STDERR, OSW_LOG_SYSLOG, OSW_LOG_SYSLOG};
+    int choice = 0;
+
+    if (!read_choice(row, text, COUNT(targets), &choice, error)) {
+        return false;
+    }
+    *target = targets[choice];
+    return true;
+}
+
+static bool
+read_log_format(const struct osw_option_row *row,
+                const char *text,
+                enum osw_log_format *format,
+                struct osw_error *error)
+{
+    static const enum osw_log_format formats[] = {OSW_LOG_TEXT, OSW_LOG_JSON};
+    int choice = 0;
+
+    if (!read_choice(row, text, COUNT(formats), &choice, error)) {
+        return false;
+    }
+    *format = formats[choice];
+    return true;
+}
+
 /* strtonum alone would take leading blanks and a plus sign. */
 static bool
 is_whole_number(const char *text)
@@ -294,6 +328,10 @@ osw_option_read(struct osw_options *options,
         return read_durability(row, text, field, error);
     case KIND_POOLER:
         return read_pooler(row, text, field, error);
+    case KIND_LOG:
+        return read_log(row, text, field, error);
+    case KIND_LOG_FORMAT:
+        return read_log_format(row, text, field, error);
     }
     return osw_error_set(
         error, OSW_EXIT_INTERNAL, "%s: no way to read its argument", row->name);

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "log.h"
+
 /* The most columns a key can have; PostgreSQL's limit. */
 #define OSW_KEY_COLUMNS 32
 
@@ -59,6 +61,8 @@ struct osw_options {
     enum osw_durability durability;
     enum osw_pooler pooler;
     enum osw_format format;
+    enum osw_log_target log;
+    enum osw_log_format log_format;
     int verbosity; /* -1 quiet, 0, 1 -v, 2 -vv */
     bool dry_run;
     bool fail_if_busy;
@@ -122,6 +126,8 @@ enum osw_option_kind {
     KIND_FORMAT,     /* enum osw_format */
     KIND_DURABILITY, /* enum osw_durability */
     KIND_POOLER,     /* enum osw_pooler */
+    KIND_LOG,        /* enum osw_log_target */
+    KIND_LOG_FORMAT, /* enum osw_log_format */
 };
 
 struct osw_option_row {
@@ -138,7 +144,7 @@ struct osw_option_row {
 };
 
 /* The number of rows, so that it can size an array. */
-#define OSW_OPTION_ROWS 36
+#define OSW_OPTION_ROWS 38
 
 extern const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS];
 

@@ -6,6 +6,7 @@
 
 #include "duration.h"
 #include "holders.h"
+#include "json.h"
 
 /* States that begin so name the rule that keeps an order. */
 #define KEEP "keep: "
@@ -491,7 +492,7 @@ static void
 json_text(FILE *out, const char *name, const char *text)
 {
     (void)fprintf(out, ",\"%s\":", name);
-    osw_report_json_string(out, text);
+    osw_json_string(out, text);
 }
 
 static void
@@ -546,7 +547,7 @@ json_kept(FILE *out, const struct osw_overview *o)
 
         if (rule != NULL) {
             (void)fputs(separator, out);
-            osw_report_json_string(out, rule);
+            osw_json_string(out, rule);
             (void)fprintf(out, ":%" PRId64, orders);
             separator = ",";
         }
@@ -582,7 +583,7 @@ json_run(FILE *out, const struct osw_overview *o)
         return;
     }
     (void)fputs(",\"last_run\":{\"ended\":", out);
-    osw_report_json_string(out, osw_pg_value(books, 0, BOOK_RUN_ENDED));
+    osw_json_string(out, osw_pg_value(books, 0, BOOK_RUN_ENDED));
     json_text(out, "stopped", osw_pg_value(books, 0, BOOK_RUN_STOPPED));
     json_number(out, "swept", book(o, BOOK_RUN_SWEPT));
     json_number(out, "failed", book(o, BOOK_RUN_FAILED));
@@ -621,7 +622,7 @@ write_json(FILE *out, const struct osw_overview *o)
     const struct osw_pg_answer *books = &o->situation->books;
 
     (void)fputs("{\"sweep\":", out);
-    osw_report_json_string(out, o->sweep);
+    osw_json_string(out, o->sweep);
     (void)fprintf(out, ",\"paused\":%s", is_paused(o) ? "true" : "false");
     json_text(out, "error", o->broken);
     json_seconds(out, "window_seconds", book(o, BOOK_AFTER));

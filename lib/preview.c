@@ -6,6 +6,7 @@
 
 #include "duration.h"
 #include "fault.h"
+#include "json.h"
 #include "sql_text.h"
 
 /* A column that can be long keeps so much. */
@@ -185,9 +186,9 @@ write_state_json(FILE *out, const char *state)
 
     if (strncmp(state, keep, strlen(keep)) == 0) {
         (void)fputs("\"keep\",\"rule\":", out);
-        osw_report_json_string(out, state + strlen(keep));
+        osw_json_string(out, state + strlen(keep));
     } else {
-        osw_report_json_string(out, state);
+        osw_json_string(out, state);
         (void)fputs(",\"rule\":null", out);
     }
 }
@@ -197,14 +198,14 @@ write_rows_json(FILE *out, const char *sweep, const struct osw_pg_answer *rows)
 {
     for (int row = 0; row < rows->rows; row++) {
         (void)fputs("{\"sweep\":", out);
-        osw_report_json_string(out, sweep);
+        osw_json_string(out, sweep);
         (void)fprintf(
             out, ",\"key\":%s,\"since\":", shown(rows, row, KEY_JSON));
-        osw_report_json_string(out, osw_pg_value(rows, row, SINCE_EXACT));
+        osw_json_string(out, osw_pg_value(rows, row, SINCE_EXACT));
         (void)fputs(",\"age\":", out);
-        osw_report_json_string(out, osw_pg_value(rows, row, AGE_EXACT));
+        osw_json_string(out, osw_pg_value(rows, row, AGE_EXACT));
         (void)fputs(",\"deadline\":", out);
-        osw_report_json_string(out, osw_pg_value(rows, row, DEADLINE_EXACT));
+        osw_json_string(out, osw_pg_value(rows, row, DEADLINE_EXACT));
         (void)fputs(",\"what\":", out);
         write_state_json(out, shown(rows, row, STATE));
         (void)fputs("}\n", out);
@@ -318,11 +319,11 @@ write_totals_json(FILE *out,
     int oldest = find_oldest(totals);
 
     (void)fputs("{\"sweep\":", out);
-    osw_report_json_string(out, sweep);
+    osw_json_string(out, sweep);
     (void)fprintf(out, ",\"due\":%" PRId64 ",\"totals\":{", count_due(totals));
     for (int row = 0; row < totals->rows; row++) {
         (void)fputs(row > 0 ? "," : "", out);
-        osw_report_json_string(out, shown(totals, row, TOTAL_STATE));
+        osw_json_string(out, shown(totals, row, TOTAL_STATE));
         (void)fprintf(
             out, ":%" PRId64, osw_pg_number(totals, row, TOTAL_COUNT));
     }
@@ -333,7 +334,7 @@ write_totals_json(FILE *out,
         (void)fprintf(out,
                       "{\"key\":%s,\"deadline\":",
                       shown(totals, oldest, TOTAL_OLDEST_KEY));
-        osw_report_json_string(out, osw_pg_value(totals, oldest, TOTAL_OLDEST));
+        osw_json_string(out, osw_pg_value(totals, oldest, TOTAL_OLDEST));
         (void)fputc('}', out);
     }
     (void)fputs("}\n", out);

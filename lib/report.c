@@ -4,84 +4,7 @@
 #include <stddef.h>
 
 #include "duration.h"
-
-static bool
-continues(const char *text, size_t count)
-{
-    size_t i = 0;
-
-    while (i < count && ((unsigned char)text[i] & 0xc0U) == 0x80U) {
-        i++;
-    }
-    return i == count;
-}
-
-/*
- * The length of the character that text, which is not empty, begins with; 0 if
- * it is no UTF-8: cut short, longer than needed, a surrogate, or beyond
- * U+10FFFF.
- */
-static size_t
-utf8_length(const char *text)
-{
-    unsigned char first = (unsigned char)text[0];
-    unsigned char second = (unsigned char)text[1];
-
-    if (first < 0x80) {
-        return 1;
-    }
-    if (first >= 0xc2 && first <= 0xdf) {
-        return continues(text + 1, 1) ? 2 : 0;
-    }
-    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
-        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
-        return 0;
-    }
-    if (first >= 0xe0 && first <= 0xef) {
-        return continues(text + 1, 2) ? 3 : 0;
-    }
-    return first >= 0xf0 && first <= 0xf4 && continues(text + 1, 3) ? 4 : 0;
-}
-
-bool
-osw_report_is_utf8(const char *text)
-{
-    while (*text != '\0') {
-        size_t length = utf8_length(text);
-
-        if (length == 0) {
-            return false;
-        }
-        text += length;
-    }
-    return true;
-}
-
-void
-osw_report_json_string(FILE *out, const char *text)
-{
-    if (text == NULL) {
-        (void)fputs("null", out);
-        return;
-    }
-    (void)fputc('"', out);
-    while (*text != '\0') {
-        unsigned char c = (unsigned char)*text;
-        size_t length = utf8_length(text);
-
-        if (length == 0) {
-            (void)fputs("\\ufffd", out);
-        } else if (c == '"' || c == '\\') {
-            (void)fprintf(out, "\\%c", c);
-        } else if (c < 0x20) {
-            (void)fprintf(out, "\\u%04x", c);
-        } else {
-            (void)fwrite(text, 1, length, out);
-        }
-        text += length > 0 ? length : 1;
-    }
-    (void)fputc('"', out);
-}
+#include "json.h"
 
 /* The controls beyond ASCII, U+0080 to U+009F, are two bytes in UTF-8. */
 static bool
@@ -156,11 +79,11 @@ static void
 write_json(FILE *out, const struct osw_report *report)
 {
     (void)fputs("{\"sweep\":", out);
-    osw_report_json_string(out, report->sweep);
+    osw_json_string(out, report->sweep);
     (void)fprintf(out,
                   ",\"run\":%s,\"stopped\":",
                   report->run_id != NULL ? report->run_id : "null");
-    osw_report_json_string(out, report->stopped);
+    osw_json_string(out, report->stopped);
     (void)fprintf(out, ",\"rest\":%s", report->rest ? "true" : "false");
     for (int i = 0; i < OSW_OUTCOME_COUNT; i++) {
         (void)fprintf(out,
@@ -174,9 +97,9 @@ write_json(FILE *out, const struct osw_report *report)
     (void)fputs(",\"seconds\":", out);
     write_seconds(out, report->elapsed_ms);
     (void)fputs(",\"next_deadline\":", out);
-    osw_report_json_string(out, report->next_deadline);
+    osw_json_string(out, report->next_deadline);
     (void)fprintf(out, ",\"exit\":%d,\"error\":", (int)report->exit);
-    osw_report_json_string(out, report->error);
+    osw_json_string(out, report->error);
     (void)fputs("}\n", out);
 }
 

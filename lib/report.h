@@ -38,15 +38,6 @@ void osw_report_write(FILE *out,
                       enum osw_report_format format,
                       const struct osw_report *report);
 
-/* True if all of text is UTF-8. */
-bool osw_report_is_utf8(const char *text);
-
-/*
- * Write text as a JSON string, quotes included; NULL as null.  Each byte that
- * is no UTF-8, which JSON cannot hold, becomes U+FFFD.
- */
-void osw_report_json_string(FILE *out, const char *text);
-
 /*
  * Write text for a terminal: control characters, which a key may hold, as
  * "?".  Returns the number of columns written, counting a UTF-8 character as

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "fault.h"
+#include "json.h"
 #include "key.h"
 #include "sql_text.h"
 
@@ -42,18 +43,18 @@ write_json(FILE *out,
            int row)
 {
     (void)fputs("{\"sweep\":", out);
-    osw_report_json_string(out, sweep);
+    osw_json_string(out, sweep);
     (void)fprintf(out,
                   ",\"key\":%s,\"attempts\":%s,\"quarantined\":%s",
                   osw_pg_value(answer, row, KEY_JSON),
                   osw_pg_value(answer, row, ATTEMPTS),
                   osw_pg_is_true(answer, row, QUARANTINED) ? "true" : "false");
     (void)fputs(",\"sqlstate\":", out);
-    osw_report_json_string(out, osw_pg_value(answer, row, SQLSTATE));
+    osw_json_string(out, osw_pg_value(answer, row, SQLSTATE));
     (void)fputs(",\"message\":", out);
-    osw_report_json_string(out, osw_pg_value(answer, row, MESSAGE));
+    osw_json_string(out, osw_pg_value(answer, row, MESSAGE));
     (void)fputs(",\"failed_at\":", out);
-    osw_report_json_string(out, osw_pg_value(answer, row, FAILED_AT));
+    osw_json_string(out, osw_pg_value(answer, row, FAILED_AT));
     (void)fputs("}\n", out);
 }
 

@@ -60,6 +60,7 @@ work(struct osw_worker *worker,
     if (turn.open && !osw_turn_close(worker, &turn)) {
         return OSW_TURN_LOST;
     }
+    osw_turn_enter(NULL);
     if (end == OSW_TURN_PAUSED) {
         osw_turn_report_none(worker, sweep, "paused", OSW_EXIT_OK, NULL);
     }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <bsd/string.h>
+
 /*
  * In order of gravity: what the next run mends by itself, then what somebody
  * must look at, then what kept the run from doing its work at all.
@@ -127,11 +129,12 @@ gap_length(const char *text, const char *end, bool *control)
     return (size_t)(at - text);
 }
 
+static const char dots[] = "...";
+
 /* Let a text that fills size bytes, and has no room for more, end in dots. */
 static void
 end_in_dots(char *text, size_t size)
 {
-    static const char dots[] = "...";
     size_t length = whole_characters(text, size - sizeof dots);
 
     memcpy(text + length, dots, sizeof dots);
@@ -170,15 +173,93 @@ osw_one_line(char *field, size_t size, const char *text)
     }
 }
 
+/* --- Secrets -------------------------------------------------------------- */
+
+/* Where the word, or what stands in quotes, at this place of text ends. */
+static char *
+end_of_word(const char *text, char *at)
+{
+    bool quoted = false;
+
+    for (; text < at; text++) {
+        quoted = quoted != (*text == '"');
+    }
+    return at + strcspn(at, quoted ? "\"" : " \t\r\n\"");
+}
+
+/* Let a "*" stand for what is between; returns where the text goes on. */
+static char *
+mask(char *from, char *to)
+{
+    if (from == to) {
+        return to;
+    }
+    *from = '*';
+    memmove(from + 1, to, strlen(to) + 1);
+    return from + 1;
+}
+
+/* scheme://user:password@host: a password may hold any of these signs. */
+static void
+mask_user(char *text)
+{
+    char *at = strstr(text, "://");
+
+    while (at != NULL) {
+        char *end = NULL;
+
+        at += strlen("://");
+        end = end_of_word(text, at);
+        while (end > at && *end != '@') {
+            end--;
+        }
+        at = strstr(mask(at, end), "://");
+    }
+}
+
+/* password = word, or 'word with a blank': whatever stands before password. */
+static void
+mask_password(char *text)
+{
+    static const char keyword[] = "password";
+    char *at = strcasestr(text, keyword);
+
+    while (at != NULL) {
+        at += strlen(keyword);
+        at += strspn(at, " ");
+        if (*at == '=') {
+            char *end = NULL;
+
+            at++;
+            at += strspn(at, " ");
+            end = *at == '\'' ? strchr(at + 1, '\'') : NULL;
+            at = mask(at, end != NULL ? end + 1 : end_of_word(text, at));
+        }
+        at = strcasestr(at, keyword);
+    }
+}
+
+void
+osw_mask_secrets(char *text)
+{
+    mask_password(text); /* first: it may take quotes out */
+    mask_user(text);
+}
+
 void
 osw_format_line(char *field, size_t size, const char *format, va_list arguments)
 {
     /* Apart from the field: an argument may be the text that stands there. */
     char text[4096];
-    int length = vsnprintf(text, sizeof text, format, arguments);
+    const bool cut =
+        vsnprintf(text, sizeof text, format, arguments) >= (int)sizeof text;
 
-    if (length >= (int)sizeof text) {
-        end_in_dots(text, sizeof text);
+    if (cut) {
+        text[whole_characters(text, sizeof text - sizeof dots)] = '\0';
+    }
+    osw_mask_secrets(text);
+    if (cut) {
+        (void)strlcat(text, dots, sizeof text);
     }
     osw_one_line(field, size, text);
 }

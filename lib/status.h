@@ -86,7 +86,15 @@ bool osw_error_hint(struct osw_error *error, const char *format, ...)
  */
 void osw_one_line(char *field, size_t size, const char *text);
 
-/* The same of a printf-formatted text; a field has at most 2048 bytes. */
+/*
+ * Put a "*" in the place of what may be a secret: user and password in a
+ * connection string that begins with a scheme, and what stands after
+ * password=.  In "..." it goes to the closing quote, else to a blank.
+ */
+void osw_mask_secrets(char *text);
+
+/* osw_one_line of a printf-formatted text, with its secrets masked; a field has
+ * at most 2048 bytes. */
 void
 osw_format_line(char *field, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));

@@ -153,13 +153,13 @@ log_failure(struct sweep *s,
     if (strcmp(error->sqlstate, "57014") == 0) {
         remark = "; one order may take a quarter of --time-limit";
     }
-    osw_log(OSW_LOG_ERROR,
-            "%s: order %s failed: %s (SQLSTATE %s)%s",
-            s->config->name,
-            key,
-            error->message,
-            error->sqlstate,
-            remark);
+    osw_log_of(OSW_LOG_ERROR,
+               s->config->name,
+               "order %s failed: %s (SQLSTATE %s)%s",
+               key,
+               error->message,
+               error->sqlstate,
+               remark);
 }
 
 /* Only what the order is to blame for is a reason to quarantine it. */
@@ -333,7 +333,7 @@ log_kept(const struct sweep *s, const struct osw_order *order, const char *rule)
     char key[128];
 
     osw_order_key(order, key, sizeof(key));
-    osw_log(OSW_LOG_INFO, "%s: order %s kept: %s", s->config->name, key, rule);
+    osw_log_of(OSW_LOG_INFO, s->config->name, "order %s kept: %s", key, rule);
 }
 
 /* When the order of this number was settled, of the last ones. */
@@ -473,10 +473,10 @@ handle_booking(struct sweep *s, const struct osw_sweep_event *event)
         s->quarantined++;
     }
     if (!event->ok) {
-        osw_log(OSW_LOG_WARNING,
-                "%s: a failed order could not be booked: %s",
-                s->config->name,
-                event->error.message);
+        osw_log_of(OSW_LOG_WARNING,
+                   s->config->name,
+                   "a failed order could not be booked: %s",
+                   event->error.message);
     }
 }
 
@@ -741,18 +741,18 @@ settle_accounts(struct sweep *s)
         s->result->rest = true;
     }
     if (s->quarantined > 0) {
-        osw_log(
+        osw_log_of(
             OSW_LOG_ERROR,
-            "%s: %lld orders failed for the tenth time and are quarantined; "
-            "see order_sweep.failure",
             s->config->name,
+            "%lld orders failed for the tenth time and are quarantined; see "
+            "order_sweep.failure",
             (long long)s->quarantined);
     }
     if (s->failures_logged > OSW_SWEEP_LOGGED) {
-        osw_log(OSW_LOG_ERROR,
-                "%s: %lld more orders failed; see order_sweep.failure",
-                s->config->name,
-                (long long)(s->failures_logged - OSW_SWEEP_LOGGED));
+        osw_log_of(OSW_LOG_ERROR,
+                   s->config->name,
+                   "%lld more orders failed; see order_sweep.failure",
+                   (long long)(s->failures_logged - OSW_SWEEP_LOGGED));
     }
     osw_order_clear(&s->waiting);
     for (int job = 0; job < s->config->jobs; job++) {

@@ -24,15 +24,7 @@ osw_task_tell(struct osw_task *task,
               const char *sweep,
               const struct osw_error *error)
 {
-    struct osw_error named = *error;
-
-    if (sweep != NULL) {
-        osw_error_set(&named, error->exit, "%s: %s", sweep, error->message);
-        if (error->hint[0] != '\0') {
-            osw_error_hint(&named, "%s", error->hint);
-        }
-    }
-    osw_log_error(&named);
+    osw_log_error(sweep, error);
     osw_task_note(task, error->exit);
 }
 

@@ -25,6 +25,14 @@
  * itself ends earlier, unless something holds it up. */
 #define PRUNE_MS 1000
 
+void
+osw_turn_enter(const struct osw_turn *turn)
+{
+    const bool open = turn != NULL && turn->open;
+
+    osw_log_set_run(open ? turn->name : NULL, open ? turn->run_id : NULL);
+}
+
 bool
 osw_turn_may_begin(const struct osw_worker *worker)
 {
@@ -63,21 +71,18 @@ osw_turn_report_busy(struct osw_worker *worker,
     if (sweep->silent_s > OSW_SILENT_S) {
         osw_error_set(&error,
                       OSW_EXIT_TEMPORARY,
-                      "%s: another session has held the lock without a sign "
-                      "of life for %" PRId64 " s",
-                      sweep->name,
+                      "another session has held the lock without a sign of "
+                      "life for %" PRId64 " s",
                       sweep->silent_s);
         osw_error_hint(&error,
                        "look for it in pg_stat_activity and pg_locks: a run "
                        "that hangs, or a transaction that called define");
-        osw_task_tell(&worker->task, NULL, &error);
+        osw_task_tell(&worker->task, sweep->name, &error);
         exit = error.exit;
     } else if (worker->task.options->fail_if_busy) {
-        osw_error_set(&error,
-                      OSW_EXIT_TEMPORARY,
-                      "%s: another run is working on it",
-                      sweep->name);
-        osw_task_tell(&worker->task, NULL, &error);
+        osw_error_set(
+            &error, OSW_EXIT_TEMPORARY, "another run is working on it");
+        osw_task_tell(&worker->task, sweep->name, &error);
         exit = error.exit;
     }
     osw_turn_report_none(worker,
@@ -90,10 +95,10 @@ osw_turn_report_busy(struct osw_worker *worker,
 void
 osw_turn_tell_stop(struct osw_worker *worker, const char *name, bool again)
 {
-    osw_log(OSW_LOG_ERROR,
-            "%s: stopped by a signal before %s",
-            name,
-            again ? "its next turn" : "it began");
+    osw_log_of(OSW_LOG_ERROR,
+               name,
+               "stopped by a signal before %s",
+               again ? "its next turn" : "it began");
     osw_task_note(&worker->task, OSW_EXIT_TEMPORARY);
 }
 
@@ -152,10 +157,10 @@ exit_of(const struct osw_sweep_result *result)
 static void
 log_signal(const char *name, const struct osw_sweep_result *result)
 {
-    osw_log(OSW_LOG_ERROR,
-            "%s: stopped by a signal after %" PRId64 " orders",
-            name,
-            result->counts[OSW_OUTCOME_SWEPT]);
+    osw_log_of(OSW_LOG_ERROR,
+               name,
+               "stopped by a signal after %" PRId64 " orders",
+               result->counts[OSW_OUTCOME_SWEPT]);
 }
 
 void
@@ -164,7 +169,9 @@ osw_turn_stop(struct osw_turn *turn)
     if (turn->result.stop == OSW_SWEEP_DONE ||
         turn->result.stop == OSW_SWEEP_TIME_LIMIT) {
         turn->result.stop = OSW_SWEEP_SIGNAL;
+        osw_turn_enter(turn);
         log_signal(turn->name, &turn->result);
+        osw_turn_enter(NULL);
     }
 }
 
@@ -183,22 +190,22 @@ log_end(struct osw_worker *worker,
     case OSW_SWEEP_TIME_LIMIT:
         break;
     case OSW_SWEEP_HARD_LIMIT:
-        osw_log(OSW_LOG_WARNING,
-                "%s: hard limit reached, the orders in flight were cancelled",
-                name);
+        osw_log_of(OSW_LOG_WARNING,
+                   name,
+                   "hard limit reached, the orders in flight were cancelled");
         break;
     case OSW_SWEEP_SIGNAL:
         log_signal(name, result);
         break;
     case OSW_SWEEP_FAILURES:
-        osw_log(OSW_LOG_ERROR,
-                "%s: %d orders in a row failed, and the newest ones too: %s "
-                "(SQLSTATE %s); this looks like the shop's fault, so no "
-                "attempt is recorded",
-                name,
-                OSW_SWEEP_STREAK,
-                error->message,
-                error->sqlstate);
+        osw_log_of(OSW_LOG_ERROR,
+                   name,
+                   "%d orders in a row failed, and the newest ones too: %s "
+                   "(SQLSTATE %s); this looks like the shop's fault, so no "
+                   "attempt is recorded",
+                   OSW_SWEEP_STREAK,
+                   error->message,
+                   error->sqlstate);
         break;
     case OSW_SWEEP_BROKEN:
         osw_probe_blame(worker->task.pg, name, worker->task.drain_ms, error);
@@ -210,11 +217,11 @@ log_end(struct osw_worker *worker,
         break;
     }
     if (unknown > 0) {
-        osw_log(OSW_LOG_ERROR,
-                "%s: the outcome of %" PRId64 " orders is unknown; the next "
-                "run settles them",
-                name,
-                unknown);
+        osw_log_of(OSW_LOG_ERROR,
+                   name,
+                   "the outcome of %" PRId64 " orders is unknown; the next run "
+                   "settles them",
+                   unknown);
     }
 }
 
@@ -240,16 +247,16 @@ look_for_left_over(struct osw_worker *worker, struct osw_turn *turn)
     }
     if (osw_runlog_left_over(
             task->pg, turn->run_id, limit_ms, task->hard_ms, &left)) {
-        osw_log(OSW_LOG_WARNING,
-                "%s: %s; see order-sweep check",
-                turn->name,
-                left.message);
+        osw_log_of(OSW_LOG_WARNING,
+                   turn->name,
+                   "%s; see order-sweep check",
+                   left.message);
         turn->result.rest = true;
     } else if (left.sqlstate[0] != '\0') {
-        osw_log(OSW_LOG_WARNING,
-                "%s: what others hold is not known: %s",
-                turn->name,
-                left.message);
+        osw_log_of(OSW_LOG_WARNING,
+                   turn->name,
+                   "what others hold is not known: %s",
+                   left.message);
     }
 }
 
@@ -286,11 +293,11 @@ close_books(struct osw_worker *worker, struct osw_turn *turn, bool *prune)
     }
     if (worker->task.limits.asynchronous && !worker->task.session.pooled &&
         result->counts[OSW_OUTCOME_SWEPT] > 0) {
-        osw_log(OSW_LOG_ERROR,
-                "%s: %" PRId64 " orders were swept, but are not known to be "
-                "durable",
-                turn->name,
-                result->counts[OSW_OUTCOME_SWEPT]);
+        osw_log_of(OSW_LOG_ERROR,
+                   turn->name,
+                   "%" PRId64 " orders were swept, but are not known to be "
+                   "durable",
+                   result->counts[OSW_OUTCOME_SWEPT]);
         result->rest = true;
     }
     return false;
@@ -325,10 +332,14 @@ prune_journal(struct osw_worker *worker, const struct osw_turn *turn)
 bool
 osw_turn_close(struct osw_worker *worker, struct osw_turn *turn)
 {
+    enum osw_exit exit = OSW_EXIT_OK;
     bool prune = false;
-    const bool closed = close_books(worker, turn, &prune);
-    const enum osw_exit exit = exit_of(&turn->result);
+    bool closed = false;
 
+    osw_turn_enter(turn);
+    closed = close_books(worker, turn, &prune);
+    osw_turn_enter(NULL);
+    exit = exit_of(&turn->result);
     osw_task_note(&worker->task, exit);
     OSW_INJECTION_POINT("before-report");
     report(worker, turn, exit);
@@ -408,12 +419,12 @@ open_books(struct osw_worker *worker,
                           worker->task.window,
                           worker->task.hard_ms,
                           turn->run_id,
-                          error) ||
-        !begin_progress(worker, turn->name, soft_ms, error)) {
+                          error)) {
         return false;
     }
-    turn->open = true;
-    return true;
+    osw_log_set_run(turn->name, turn->run_id);
+    turn->open = begin_progress(worker, turn->name, soft_ms, error);
+    return turn->open;
 }
 
 /* What a sweeping came to is added; why it ended is that of the last. */
@@ -593,6 +604,7 @@ osw_turn_work(struct osw_worker *worker, struct osw_turn *turn, int64_t soft_ms)
     enum osw_turn_end end = OSW_TURN_PAUSED;
     bool there = false;
 
+    osw_turn_enter(turn);
     if (!osw_definition_load(worker->task.pg,
                              turn->name,
                              worker->task.hard_ms,

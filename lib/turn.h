@@ -47,6 +47,13 @@ enum osw_turn_end {
     OSW_TURN_LOST,   /* the connection is of no more use */
 };
 
+/*
+ * From here on messages are about this turn: they carry the id of its run, if
+ * its row is open.  NULL: about none.  What follows does so by itself;
+ * osw_turn_work leaves it so.
+ */
+void osw_turn_enter(const struct osw_turn *turn);
+
 /* False once a signal has come, or time or orders are used up. */
 bool osw_turn_may_begin(const struct osw_worker *worker);
 

@@ -112,11 +112,13 @@ main(int argc, char **argv)
         return (int)OSW_EXIT_INTERNAL;
     }
     if (!osw_options_parse(argc, argv, &options, &error)) {
-        osw_log_error(&error);
+        osw_log_error(NULL, &error);
         return (int)error.exit;
     }
     osw_log_set_level(level_of(options.verbosity));
+    osw_log_set_format(options.log_format);
     if (!answer(&options)) {
+        osw_log_set_target(options.log);
         osw_interrupt_ignore_pipe();
         if (sweeps(&options) && !osw_interrupt_install()) {
             osw_log(OSW_LOG_ERROR, "signals: %s", strerror(errno));

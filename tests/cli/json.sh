@@ -30,7 +30,7 @@ SQL
         told="$sweep: $told"
     fi
     is "lines on stderr of $*" 1 "$(wc -l <"$err")"
-    case $(cat "$err") in
+    case $(said) in
     "order-sweep: $told" | "order-sweep: $told; "*) ;;
     *) die "$* tells $told, but not on stderr" ;;
     esac

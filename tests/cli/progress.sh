@@ -45,7 +45,8 @@ drawn()
 # Write the screen, with the numbers that change left out.
 plain()
 {
-    screen | sed -E -e 's/[0-9]+\.[0-9]{3} s \([0-9]+\/s\)/TIME/' \
+    screen | sed -E -e 's/^(order-sweep: )run [0-9]+: /\1/' \
+        -e 's/[0-9]+\.[0-9]{3} s \([0-9]+\/s\)/TIME/' \
         -e 's/late p50 [^;]*;/LATE;/'
 }
 

@@ -208,6 +208,13 @@ here
 run 0 $(cat block)
 grep -q '^order_sweep_up{.*} 1$' metrics/order-sweep.prom || die 'no metrics'
 
+# --- The books ---------------------------------------------------------------
+
+block 'SELECT order_sweep.retain('
+PGUSER=shop_owner sql -o /dev/null -f block
+value '5000 90 days' "SELECT concat_ws(' ', keep_runs, keep_journal)
+    FROM order_sweep.sweep WHERE name = 'cancel_unpaid'"
+
 # --- CI ----------------------------------------------------------------------
 
 elsewhere 'set -e' tests/integration/readme.sh createdb 'sh ci.sh'

@@ -44,9 +44,9 @@ is 'the failures' '600 1 1 0 0' "$(failures)"
 is 'lines on stderr' 11 "$(wc -l <"$err")"
 named='order-sweep: cancel_unpaid: order [0-9]* failed'
 is 'the orders named' 10 \
-    "$(grep -c "^$named: goods 100 are cursed (SQLSTATE P0001)$" "$err")"
+    "$(said | grep -c "^$named: goods 100 are cursed (SQLSTATE P0001)$")"
 is 'the last line' "order-sweep: cancel_unpaid: 590 more orders failed; \
-see order_sweep.failure" "$(tail -n 1 "$err")"
+see order_sweep.failure" "$(said | tail -n 1)"
 
 # They back off: not even tried by the next runs.
 run 0
@@ -182,7 +182,7 @@ passed_by()
     run 0 --format json "$@"
     is 'stderr' "order-sweep: warning: cancel_unpaid: orders are passed by \
 since DATE, for another session holds their rows; see order-sweep check" \
-        "$(sed 's/[-0-9]* [:0-9]*+00/DATE/' "$err")"
+        "$(said | sed 's/[-0-9]* [:0-9]*+00/DATE/')"
 }
 
 # Five minutes long that is its payment, say, or another run.

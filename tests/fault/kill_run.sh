@@ -96,8 +96,8 @@ SELECT concat_ws(' ', r->>'swept', r->>'stopped', r->>'rest', r->>'exit',
   FROM (SELECT :'line'::jsonb) AS t(r);
 SQL
 )"
-grep -q '^order-sweep: cancel_unpaid: terminating connection due to admin' \
-    "$err" || die 'the loss is not told'
+said | grep -q '^order-sweep: cancel_unpaid: terminating connection due to ' ||
+    die 'the loss is not told'
 grep -q 'outcome of [0-9]* orders is unknown' "$err" ||
     die 'the unknown orders are not told'
 grep -q '99 orders were swept, but are not known to be durable' "$err" ||

@@ -39,7 +39,7 @@ for signal in TERM INT HUP; do
     kill -$signal "$pid"
     open_gates
     finish 75
-    is stderr "$(cat "$err")" \
+    is stderr "$(said)" \
         "order-sweep: cancel_unpaid: stopped by a signal after $(swept) orders"
     case $(last_run) in
     "signal "*" 0 0 0 0 0 0 t") ;;
@@ -137,7 +137,7 @@ finish 1
 open_gates
 is stderr "order-sweep: cancel_unpaid: order $slow failed: canceling \
 statement due to statement timeout (SQLSTATE 57014); one order may take a \
-quarter of --time-limit" "$(cat "$err")"
+quarter of --time-limit" "$(said)"
 case $(last_run) in
 "done "*" 0 0 0 0 1 0 f") ;;
 *) die "the run row says $(last_run)" ;;

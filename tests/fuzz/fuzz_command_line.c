@@ -115,6 +115,16 @@ add_option(struct line *line,
                 options->pooler == OSW_POOLER_YES ? "yes" : "no");
         }
         break;
+    case KIND_LOG:
+        add(line,
+            row->name,
+            options->log == OSW_LOG_SYSLOG ? "syslog" : "stderr");
+        break;
+    case KIND_LOG_FORMAT:
+        add(line,
+            row->name,
+            options->log_format == OSW_LOG_JSON ? "json" : "text");
+        break;
     }
 }
 
@@ -189,6 +199,10 @@ same_field(const struct osw_option_row *row,
         return a->durability == b->durability;
     case KIND_POOLER:
         return a->pooler == b->pooler;
+    case KIND_LOG:
+        return a->log == b->log;
+    case KIND_LOG_FORMAT:
+        return a->log_format == b->log_format;
     }
     return false;
 }

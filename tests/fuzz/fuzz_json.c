@@ -4,6 +4,7 @@
  * Whatever they are, the output is one line of valid JSON, as another library
  * reads it, and UTF-8 comes out as it went in.
  */
+#include "json.h"
 #include "report.h"
 
 #include <string.h>
@@ -42,13 +43,32 @@ require_string(const char *text)
     json_t *value = NULL;
 
     fuzz_page_open(&page);
-    osw_report_json_string(page.out, text);
+    osw_json_string(page.out, text);
     written = fuzz_page_close(&page);
     REQUIRE(strchr(written, '\n') == NULL);
     value = parse(written);
     require_text(value, text);
     json_decref(value);
     free(written);
+}
+
+/* Cut, it is still a string, and begins as the whole one does. */
+static void
+require_field(const char *text, size_t size)
+{
+    char *field = malloc(size);
+    size_t length = 0;
+    json_t *value = NULL;
+
+    REQUIRE(field != NULL);
+    length = osw_json_field(field, size, text);
+    REQUIRE(length < size && strlen(field) == length);
+    value = parse(field);
+    if (length < size - 1 && strcmp(field + length - 4, "...\"") != 0) {
+        require_text(value, text);
+    }
+    json_decref(value);
+    free(field);
 }
 
 static void
@@ -102,6 +122,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_split(data, size, &texts);
     for (int i = 0; i < texts.count; i++) {
         require_string(texts.text[i]);
+        require_field(texts.text[i], 6 + choice);
     }
     report.sweep = fuzz_text(&texts, 0);
     report.stopped = fuzz_text(&texts, 1);

@@ -96,16 +96,34 @@ require_one_line(const char *text, size_t room)
     free(line);
 }
 
-/* A text through printf: the same line, or, where that has no room, dots. */
+/* Masking only leaves out, and once is enough. */
+static void
+require_masked(const char *masked, const char *text)
+{
+    char again[4096];
+
+    REQUIRE(strlen(masked) <= strlen(text));
+    REQUIRE(!fuzz_is_utf8(text) || fuzz_is_utf8(masked));
+    memcpy(again, masked, strlen(masked) + 1);
+    osw_mask_secrets(again);
+    REQUIRE(strcmp(again, masked) == 0);
+}
+
+/* A text through printf: the same line, with its secrets masked; or, where
+ * that has no room, dots. */
 static void
 require_formatted(const char *line, size_t room, const char *text)
 {
+    char masked[4096] = "";
     char expected[2048];
     size_t length = strlen(line);
 
     REQUIRE(fuzz_is_plain(line));
     if (strlen(text) < 4096) {
-        osw_one_line(expected, room, text);
+        memcpy(masked, text, strlen(text) + 1);
+        osw_mask_secrets(masked);
+        require_masked(masked, text);
+        osw_one_line(expected, room, masked);
         REQUIRE(strcmp(line, expected) == 0);
     } else {
         REQUIRE(length >= 3 && strcmp(line + length - 3, "...") == 0);
@@ -153,7 +171,7 @@ require_log(const char *text)
     REQUIRE(length > skipped && line[length - 1] == '\n');
     line[length - 1] = '\0';
     REQUIRE(strncmp(line, prefix, skipped) == 0);
-    require_formatted(line + skipped, 2048, text);
+    require_formatted(line + skipped, OSW_LOG_TEXT_SIZE, text);
     free(line);
 }
 

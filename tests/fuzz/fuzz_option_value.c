@@ -36,6 +36,10 @@ field_size(enum osw_option_kind kind)
         return sizeof(enum osw_durability);
     case KIND_POOLER:
         return sizeof(enum osw_pooler);
+    case KIND_LOG:
+        return sizeof(enum osw_log_target);
+    case KIND_LOG_FORMAT:
+        return sizeof(enum osw_log_format);
     }
     REQUIRE(false);
     return 0;
@@ -128,6 +132,8 @@ require_value(const struct osw_options *options,
     static const char *const formats[] = {NULL, "text", "json"};
     static const char *const durabilities[] = {"batch", "each", NULL};
     static const char *const poolers[] = {"auto", "no", "yes"};
+    static const char *const logs[] = {"stderr", "syslog", NULL};
+    static const char *const log_formats[] = {"text", "json", NULL};
     const void *field = (const char *)options + row->field;
     struct osw_error error = OSW_ERROR_INIT;
     int64_t ms = 0;
@@ -177,6 +183,15 @@ require_value(const struct osw_options *options,
         break;
     case KIND_POOLER:
         require_choice(text, poolers, (int)options->pooler);
+        break;
+    case KIND_LOG: /* journald is another word for syslog */
+        if (strcmp(text, "journald") == 0) {
+            text = "syslog";
+        }
+        require_choice(text, logs, (int)options->log);
+        break;
+    case KIND_LOG_FORMAT:
+        require_choice(text, log_formats, (int)options->log_format);
         break;
     }
 }

@@ -205,7 +205,7 @@ SQL
         open_gates
         finish 0
         one_line
-        grep -q '^order-sweep: warning: cancel_unpaid: ' "$err" ||
+        said | grep -q '^order-sweep: warning: cancel_unpaid: ' ||
             die 'a lock that is gone is not told of'
         untouched 3
         all_swept "$((swept + 44 + 40 * (share + 1)))"
@@ -404,7 +404,7 @@ pooler_waits "$PGDATABASE"
 open_gates
 finish 78
 is messages 'order-sweep: cancel_unpaid: the transaction must be read committed' \
-    "$(cat "$err")"
+    "$(said)"
 value 0 'SELECT swept FROM order_sweep.run ORDER BY id DESC LIMIT 1'
 value broken 'SELECT stopped FROM order_sweep.run ORDER BY id DESC LIMIT 1'
 value 0 'SELECT count(*) FROM order_sweep.failure'

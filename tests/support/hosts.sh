@@ -13,21 +13,10 @@
 #     reconnect NAME             no more
 #     ${host_address[NAME]}      as the server sees it
 
-if [ -z "${ORDER_SWEEP_HOSTS:-}" ]; then
-    mapfile -t -d '' settings < <(env -0 |
-        grep -z -E '^(ORDER_SWEEP_|PG|PATH=|CC=|CMAKE=|[A-Z]+_OPTIONS=)')
-    as_root=()
-    if [ "$(id -u)" != 0 ]; then
-        as_root=(sudo)
-    fi
-    if ! "${as_root[@]}" unshare --net --uts sh -c \
-        'ip link add hosts type bridge && ip link add host type veth'; then
-        echo "$(basename "$0" .sh): no networks to be had here" >&2
-        exit 77
-    fi
-    exec "${as_root[@]}" env "${settings[@]}" ORDER_SWEEP_HOSTS=here \
-        unshare --net --uts "$0" "$@"
-fi
+# shellcheck source=tests/support/namespaces.sh
+. "$ORDER_SWEEP_SOURCE/tests/support/namespaces.sh"
+own_namespaces networks \
+    'ip link add hosts type bridge && ip link add host type veth' --net --uts
 
 hosts_net=10.77.0
 hosts_server=$hosts_net.254

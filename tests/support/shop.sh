@@ -32,6 +32,7 @@
 #     proxy_stop NAME                 ends it, and with it its connections
 #
 # Checks
+#     said                            writes $err without the ids of runs
 #     says TEXT; says_like PATTERN    $err is one line, and which
 #     silent                          $out and $err are empty
 #     truthful                        the journal has what the report in $out,
@@ -250,17 +251,22 @@ one_line()
     fi
 }
 
+said()
+{
+    sed -E 's/^(order-sweep: ([a-z]+: )?)run [0-9]+: /\1/' "$err"
+}
+
 says()
 {
     one_line
-    is stderr "order-sweep: $1" "$(cat "$err")"
+    is stderr "order-sweep: $1" "$(said)"
 }
 
 says_like()
 {
     one_line
     # shellcheck disable=SC2254  # a pattern
-    case $(cat "$err") in
+    case $(said) in
     "order-sweep: "$1) ;;
     *) die "stderr is not like: $1" ;;
     esac

@@ -187,7 +187,9 @@ runs()
     local code=0
     # shellcheck disable=SC2034  # used by whoever sources this
     out=$("$ORDER_SWEEP_BIN" "${@:2}" 2>"$scratch/err" </dev/null) || code=$?
-    err=$(cat "$scratch/err")
+    # Without the id of the run.
+    err=$(sed -E 's/^(order-sweep: ([a-z]+: )?)run [0-9]+: /\1/' \
+        "$scratch/err")
     is "exit code of order-sweep ${*:2} (${err:-no message})" "$code" "$1"
 }
 

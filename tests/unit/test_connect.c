@@ -531,6 +531,36 @@ a_connection_string_that_is_none_is_wrong_usage(void **state)
                   "--dbname: invalid connection option \"no_such_option\"");
 }
 
+/* Strings with a slip, all with the password "s3cret", or a piece of it where
+ * a name is expected. */
+static void
+a_password_is_never_told(void **state)
+{
+    static const char *const cases[][2] = {
+        {"host=h password=my s3cret", "--dbname: missing \"=\" after ..."},
+        {"host=h password=my s3cret=1", "--dbname: invalid connection option "},
+        {"password='s3cret", "--dbname: unterminated quoted string "},
+        {"postgresql://u:s3cret%zz@h", "--dbname: invalid percent-encoded "},
+        {"postgresql://u:s3cret@[h", "--dbname: end of string reached "},
+        {"postgresql://u:s3cret@[::1]x", "--dbname: unexpected character "},
+        {"postgresql://u:a?s3cret/b@h", "--dbname: missing key/value "},
+        {"postgresql://u:a@s3cret@h/db", "--dbname: this looks like "},
+        {"postgresql://u:a/s3cret@h/db", "--dbname: this looks like "},
+        {"postgres:/u:s3cret@h/db", "--dbname: this looks like "},
+        {"psql://u:s3cret@h/db", "--dbname: this looks like "},
+        {"psql://u:s3cret@h/db?sslmode=require", "--dbname: invalid "},
+        {"u:s3cret@h/db", "--dbname: this looks like "},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_failed(
+            connect_to(20000, "%s", cases[i][0]), OSW_EXIT_USAGE, cases[i][1]);
+        assert_null(strstr(error.message, "s3cret"));
+        assert_null(strstr(error.hint, "s3cret"));
+    }
+}
+
 /* The last test: a signal is never forgotten. */
 static void
 a_signal_ends_it(void **state)
@@ -577,6 +607,7 @@ main(void)
                                forget_callers),
         cmocka_unit_test_setup(a_connection_string_that_is_none_is_wrong_usage,
                                forget_callers),
+        cmocka_unit_test_setup(a_password_is_never_told, forget_callers),
         cmocka_unit_test_setup(a_signal_ends_it, forget_callers),
     };
 

@@ -82,6 +82,8 @@ assert_same(const struct osw_options *a, const struct osw_options *b)
     assert_int_equal(a->limit, b->limit);
     assert_int_equal(a->durability, b->durability);
     assert_int_equal(a->pooler, b->pooler);
+    assert_int_equal(a->log, b->log);
+    assert_int_equal(a->log_format, b->log_format);
     assert_int_equal(a->format, b->format);
     assert_int_equal(a->verbosity, b->verbosity);
     assert_int_equal(a->dry_run, b->dry_run);
@@ -185,6 +187,12 @@ every_option_sets_its_field(void **state)
     ASSERT_PARSES("check|--pooler=no", expected.verb = OSW_VERB_CHECK;
                   expected.pooler = OSW_POOLER_NO);
     ASSERT_PARSES("--pooler|auto", (void)0);
+    ASSERT_PARSES("--log|syslog", expected.log = OSW_LOG_SYSLOG);
+    ASSERT_PARSES("status|--log=journald", expected.verb = OSW_VERB_STATUS;
+                  expected.log = OSW_LOG_SYSLOG);
+    ASSERT_PARSES("migrate|--log|stderr", expected.verb = OSW_VERB_MIGRATE);
+    ASSERT_PARSES("--log-format|json", expected.log_format = OSW_LOG_JSON);
+    ASSERT_PARSES("--dry-run|--log-format=text", expected.dry_run = true);
     ASSERT_PARSES("--no-lock", expected.lock = false);
     ASSERT_PARSES("--fail-if-busy", expected.fail_if_busy = true);
     ASSERT_PARSES("migrate|--print", expected.verb = OSW_VERB_MIGRATE;
@@ -398,6 +406,9 @@ struct refusal {
     const char *message; /* with "; " before the hint, as it is printed */
 };
 
+#define CONNECTION                                                             \
+    "a connection string is neither a command nor a key; give it as "          \
+    "--dbname=..."
 #define HELP       "; see order-sweep --help"
 #define COMMANDS   HELP
 #define ONE_OF     "; leave one of the two out"
@@ -445,6 +456,25 @@ static const struct refusal refusals[] = {
     {"migrate|4711", "unexpected argument \"4711\"" HELP},
     {"run|--|4711", "unexpected argument \"4711\"" HELP},
     {"run|a\nb", "unexpected argument \"a b\"" HELP},
+
+    {"--log=syslogd",
+     "--log: unknown value \"syslogd\"; write one of stderr|syslog|journald"},
+    {"--log-format=xml",
+     "--log-format: unknown value \"xml\"; write one of text|json"},
+
+    /* Never a secret. */
+    {"postgresql://u:s3cret@h/db", CONNECTION},
+    {"u:s3cret@h/db", CONNECTION},
+    {"host=h password=my s3cret", CONNECTION},
+    {"run|host=h password=my s3cret", CONNECTION},
+    {"--pasword=s3cret", "unknown option \"--pasword\"" HELP},
+    {"-Ws3cret", "unknown option \"-W\"" HELP},
+    {"-p|postgresql://u:my s3cret@h",
+     "--port: \"postgresql://*@h\" is not a port; write a whole number from 1 "
+     "to 65535, or one for each host with commas between"},
+    {"--max-rate=host=h password=my s3cret",
+     "--max-rate: \"host=h password=*\" is not a whole number; write a whole "
+     "number from 0 to 1000000"},
 
     /* Arguments that are missing, too many, or empty. */
     {"--sweep", "--sweep: the argument is missing; give it as --sweep=NAME"},
@@ -738,7 +768,7 @@ static void
 help_shows_every_listed_option(void **state)
 {
     (void)state;
-    assert_int_equal(for_each_listed(check_help_has), 34);
+    assert_int_equal(for_each_listed(check_help_has), 36);
 }
 
 static void
@@ -754,6 +784,9 @@ the_list_names_the_commands(void **state)
     assert_non_null(strstr(list,
                            "\n--pooler\t-\tauto|yes|no\t"
                            "run,check,explain,status,retry,late\n"));
+    assert_non_null(strstr(list,
+                           "\n--log\t-\tstderr|syslog|journald\t"
+                           "run,check,explain,status,retry,late,migrate\n"));
     assert_non_null(strstr(list,
                            "\n--help\t?\t-\t"
                            "run,check,explain,status,retry,late,migrate\n"));

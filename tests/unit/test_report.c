@@ -208,67 +208,6 @@ struct text_case {
 };
 
 static void
-json_strings_are_quoted_and_escaped(void **state)
-{
-    static const struct text_case cases[] = {
-        {NULL, "null", 0},
-        {"", "\"\"", 0},
-        {"plain / text", "\"plain / text\"", 0},
-        {"\"", "\"\\\"\"", 0},
-        {"\\", "\"\\\\\"", 0},
-        {"\\u0041", "\"\\\\u0041\"", 0},
-        {"\t\r\n\b\f", "\"\\u0009\\u000d\\u000a\\u0008\\u000c\"", 0},
-        {"\x01\x1f", "\"\\u0001\\u001f\"", 0},
-        {" \x7f", "\" \x7f\"", 0}, /* JSON allows it */
-        {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x9b\x92",
-         "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x9b\x92\"",
-         0},
-    };
-    struct page *p = *state;
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        osw_report_json_string(p->out, cases[i].text);
-        assert_string_equal(written(p), cases[i].written);
-    }
-}
-
-/* Each byte that is no UTF-8 is replaced, and no other. */
-static void
-json_is_utf8_whatever_goes_in(void **state)
-{
-    static const struct text_case cases[] = {
-        {"a\x80z", "\"a\\ufffdz\"", 0},
-        {"\xff\xfe", "\"\\ufffd\\ufffd\"", 0},
-        {"f\xfcnf", "\"f\\ufffdnf\"", 0},                 /* Latin-1 */
-        {"\xc3", "\"\\ufffd\"", 0},                       /* cut short */
-        {"\xe2\x82", "\"\\ufffd\\ufffd\"", 0},            /* cut short */
-        {"\xe2\x82\"", "\"\\ufffd\\ufffd\\\"\"", 0},      /* cut short */
-        {"\xf0\x9f\x9b", "\"\\ufffd\\ufffd\\ufffd\"", 0}, /* cut short */
-        {"\xc1\xbf", "\"\\ufffd\\ufffd\"", 0},            /* too long */
-        {"\xe0\x9f\xbf", "\"\\ufffd\\ufffd\\ufffd\"", 0}, /* too long */
-        {"\xed\xa0\x80", "\"\\ufffd\\ufffd\\ufffd\"", 0}, /* surrogate */
-        {"\xf0\x8f\xbf\xbf", "\"\\ufffd\\ufffd\\ufffd\\ufffd\"", 0},
-        {"\xf4\x90\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\"", 0},
-        {"\xf5\x80\x80\x80", "\"\\ufffd\\ufffd\\ufffd\\ufffd\"", 0},
-        /* The first and the last of each length. */
-        {"\xc2\x80\xdf\xbf", "\"\xc2\x80\xdf\xbf\"", 0},
-        {"\xe0\xa0\x80\xed\x9f\xbf", "\"\xe0\xa0\x80\xed\x9f\xbf\"", 0},
-        {"\xee\x80\x80\xef\xbf\xbf", "\"\xee\x80\x80\xef\xbf\xbf\"", 0},
-        {"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf",
-         "\"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\"",
-         0},
-    };
-    struct page *p = *state;
-
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        osw_report_json_string(p->out, cases[i].text);
-        assert_string_equal(written(p), cases[i].written);
-        assert_int_equal(osw_report_is_utf8(cases[i].text),
-                         strstr(cases[i].written, "ufffd") == NULL);
-    }
-}
-
-static void
 a_terminal_gets_no_control_characters(void **state)
 {
     static const struct text_case cases[] = {
@@ -327,8 +266,6 @@ main(void)
         REPORT_TEST(json_has_every_field_on_one_line),
         REPORT_TEST(json_of_a_sweep_that_was_not_run_has_the_same_fields),
         REPORT_TEST(json_escapes_an_error_of_the_server),
-        REPORT_TEST(json_strings_are_quoted_and_escaped),
-        REPORT_TEST(json_is_utf8_whatever_goes_in),
         REPORT_TEST(a_terminal_gets_no_control_characters),
         REPORT_TEST(lines_keep_their_breaks_and_are_indented),
         REPORT_TEST(a_failed_write_shows_in_the_stream),

@@ -266,6 +266,65 @@ one_line_works_in_place(void **state)
     assert_string_equal(field, "a b");
 }
 
+static void
+secrets_are_masked(void **state)
+{
+    static const char *const cases[][2] = {
+        {"postgresql://u:secret@h/db", "postgresql://*@h/db"},
+        {"at postgres://u:sec@r/e:t@h:1/db, postgres://v:b@i",
+         "at postgres://*@h:1/db, postgres://*@i"},
+        {"\"postgresql://u:my secret@h\" is none, a@b",
+         "\"postgresql://*@h\" is none, a@b"},
+        {"postgresql://u@h and mail a@b", "postgresql://*@h and mail a@b"},
+        {"see https://h/x for a@b", "see https://h/x for a@b"},
+        {"://@", "://@"},
+        {"a://", "a://"},
+        {"host=h password=secret port=1", "host=h password=* port=1"},
+        {"PASSWORD = 'my secret' port=1", "PASSWORD = * port=1"},
+        {"\"sslpassword=my secret\" a=b", "\"sslpassword=*\" a=b"},
+        {"postgresql://h/db?password=secret&a=b",
+         "postgresql://h/db?password=*"},
+        {"password='never closed", "password=* closed"},
+        {"password=", "password="},
+        {"password password=a password = b",
+         "password password=* password = *"},
+        {"password authentication failed for user \"u\"",
+         "password authentication failed for user \"u\""},
+        {"password=\xc3\xa4 \xc3\xa4", "password=* \xc3\xa4"},
+    };
+    struct osw_error error = OSW_ERROR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        (void)osw_error_set(&error, OSW_EXIT_USAGE, "%s", cases[i][0]);
+        assert_string_equal(error.message, cases[i][1]);
+        (void)osw_error_set(&error, OSW_EXIT_USAGE, "%s", error.message);
+        assert_string_equal(error.message, cases[i][1]);
+        (void)osw_error_set_lines(&error, OSW_EXIT_USAGE, cases[i][0]);
+        assert_string_equal(error.message, cases[i][1]);
+        (void)osw_error_hint(&error, "%s", cases[i][0]);
+        assert_string_equal(error.hint, cases[i][1]);
+    }
+}
+
+/* However much of it there is room for. */
+static void
+a_secret_that_is_cut_is_masked(void **state)
+{
+    static char text[6000];
+    struct osw_error error = OSW_ERROR_INIT;
+
+    (void)state;
+    memset(text, 's', sizeof text - 1);
+    memcpy(text, "password=", strlen("password="));
+    (void)osw_error_set(&error, OSW_EXIT_USAGE, "%s", text);
+    assert_string_equal(error.message, "password=*...");
+    memcpy(text, "a://b:sss", strlen("a://b:sss"));
+    memcpy(text + 3000, "@h", strlen("@h"));
+    (void)osw_error_set(&error, OSW_EXIT_USAGE, "%s", text);
+    assert_memory_equal(error.message, "a://*@hss", strlen("a://*@hss"));
+}
+
 int
 main(void)
 {
@@ -284,6 +343,8 @@ main(void)
         cmocka_unit_test(many_lines_end_in_dots),
         cmocka_unit_test(one_line_leaves_a_field_of_no_size),
         cmocka_unit_test(one_line_works_in_place),
+        cmocka_unit_test(secrets_are_masked),
+        cmocka_unit_test(a_secret_that_is_cut_is_masked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -122,21 +122,30 @@ one_in(int chance)
 
 /* --- The fake ------------------------------------------------------------ */
 
-void __wrap_osw_log(enum osw_log_level level, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void __wrap_osw_log_of(enum osw_log_level level,
+                       const char *sweep,
+                       const char *format,
+                       ...) __attribute__((format(printf, 3, 4)));
 
 void
-__wrap_osw_log(enum osw_log_level level, const char *format, ...)
+__wrap_osw_log_of(enum osw_log_level level,
+                  const char *sweep,
+                  const char *format,
+                  ...)
 {
+    char *line = NULL;
+    int length = 0;
     va_list arguments;
 
     if (level > OSW_LOG_WARNING) {
         return; /* said with -v only */
     }
     assert_in_range(the_shop.log_lines, 0, LINES - 1);
+    line = the_shop.log[the_shop.log_lines++];
+    length = snprintf(line, sizeof the_shop.log[0], "%s: ", sweep);
     va_start(arguments, format);
-    (void)vsnprintf(the_shop.log[the_shop.log_lines++],
-                    sizeof the_shop.log[0],
+    (void)vsnprintf(line + length,
+                    sizeof the_shop.log[0] - (size_t)length,
                     format,
                     arguments);
     va_end(arguments);
