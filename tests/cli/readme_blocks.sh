@@ -212,7 +212,7 @@ grep -q '^order_sweep_up{.*} 1$' metrics/order-sweep.prom || die 'no metrics'
 
 block 'SELECT order_sweep.retain('
 PGUSER=shop_owner sql -o /dev/null -f block
-value '5000 90 days' "SELECT concat_ws(' ', keep_runs, keep_journal)
+value '5000 2160:00:00' "SELECT concat_ws(' ', keep_runs, keep_journal)
     FROM order_sweep.sweep WHERE name = 'cancel_unpaid'"
 
 # --- CI ----------------------------------------------------------------------
