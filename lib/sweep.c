@@ -745,7 +745,7 @@ settle_accounts(struct sweep *s)
             OSW_LOG_ERROR,
             s->config->name,
             "%lld orders failed for the tenth time and are quarantined; see "
-            "order_sweep.failure",
+            "order_sweep.failure, then order-sweep retry",
             (long long)s->quarantined);
     }
     if (s->failures_logged > OSW_SWEEP_LOGGED) {
