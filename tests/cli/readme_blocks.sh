@@ -127,17 +127,10 @@ grep -q "^readme_line 'sudo apt install '" "$root/tests/package/lifecycle" ||
 # --- Ten minutes -------------------------------------------------------------
 
 sql -c 'CREATE ROLE shop_owner LOGIN' -c 'CREATE DATABASE shop'
+sql -d shop -c 'GRANT CREATE ON DATABASE shop TO shop_owner' \
+    -c 'SET ROLE shop_owner' -f "$root/tests/support/readme_shop.sql"
 sql -d shop -f - <<'SQL'
-GRANT CREATE ON DATABASE shop TO shop_owner;
 SET ROLE shop_owner;
-CREATE SCHEMA shop;
-CREATE TABLE shop.orders (id bigint PRIMARY KEY, status text NOT NULL,
-    created_at timestamptz NOT NULL, cancelled_at timestamptz);
-CREATE TABLE shop.sku (id bigint PRIMARY KEY, stock int NOT NULL);
-CREATE TABLE shop.order_line (order_id bigint REFERENCES shop.orders,
-    sku_id bigint REFERENCES shop.sku, quantity int);
-CREATE TABLE shop.payment (id bigint PRIMARY KEY,
-    order_id bigint REFERENCES shop.orders, state text);
 INSERT INTO shop.orders SELECT id, 'unpaid', now() - interval '31 minutes'
   FROM generate_series(4711, 4713) AS id;
 INSERT INTO shop.payment VALUES (1, 4711, 'processing');
@@ -225,16 +218,7 @@ PGUSER=postgres
 PGDATABASE=postgres
 sql -c 'CREATE DATABASE job'
 PGDATABASE=job
-cat >migrations.sql <<'SQL'
-CREATE SCHEMA shop;
-CREATE TABLE shop.orders (id bigint PRIMARY KEY, status text NOT NULL,
-    created_at timestamptz NOT NULL, cancelled_at timestamptz);
-CREATE TABLE shop.sku (id bigint PRIMARY KEY, stock int NOT NULL);
-CREATE TABLE shop.order_line (order_id bigint REFERENCES shop.orders,
-    sku_id bigint REFERENCES shop.sku, quantity int);
-CREATE TABLE shop.payment (id bigint PRIMARY KEY,
-    order_id bigint REFERENCES shop.orders, state text);
-SQL
+cp "$root/tests/support/readme_shop.sql" migrations.sql
 sed -n 's/^ *- run: //p' block >steps
 is 'commands of the job' 4 "$(wc -l <steps)"
 bash -e steps >"$out" 2>"$err" || die 'the job fails'

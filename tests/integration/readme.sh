@@ -7,16 +7,8 @@ set -euo pipefail
 . "$ORDER_SWEEP_SOURCE/tests/support/db.sh"
 trap drop_dbs EXIT
 
-cat >"$ORDER_SWEEP_TMP/migrations.sql" <<'SQL'
-CREATE SCHEMA shop;
-CREATE TABLE shop.orders (id bigint PRIMARY KEY, status text NOT NULL,
-    created_at timestamptz NOT NULL, cancelled_at timestamptz);
-CREATE TABLE shop.sku (id bigint PRIMARY KEY, stock int NOT NULL);
-CREATE TABLE shop.order_line (order_id bigint REFERENCES shop.orders,
-    sku_id bigint REFERENCES shop.sku, quantity int);
-CREATE TABLE shop.payment (id bigint PRIMARY KEY,
-    order_id bigint REFERENCES shop.orders, state text);
-SQL
+cp "$ORDER_SWEEP_SOURCE/tests/support/readme_shop.sql" \
+    "$ORDER_SWEEP_TMP/migrations.sql"
 new_db readme
 "$ORDER_SWEEP_BIN" migrate
 sql -f "$ORDER_SWEEP_TMP/migrations.sql"
