@@ -20,6 +20,6 @@ kill -0 "$pid" || die 'the dry run did not wait for its reader'
 # When the reader goes on, all of it is there.
 cat <&"$pipe" >"$out"
 wait "$pid"
-is 'lines of the dry run' 2000 "$(grep -c '+00  sweep$' "$out")"
+is 'lines of the dry run' 2000 "$(grep -c '  sweep$' "$out")"
 is 'its last line' '  oldest:' "$(tail -n 1 "$out" | grep -o '^  oldest:')"
 invariants
