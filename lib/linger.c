@@ -594,7 +594,7 @@ report_none(struct linger *linger,
         osw_turn_report_none(worker, sweep, "signal", OSW_EXIT_TEMPORARY, NULL);
     } else if (seat->told_broken || seat->told_busy || seat->rest_ms > 0) {
         return; /* it has its line */
-    } else if (!seat->held || seat->busy) {
+    } else if (!sweep->paused && (!seat->held || seat->busy)) {
         osw_turn_report_busy(worker, sweep);
     } else {
         osw_turn_report_none(worker, sweep, why, OSW_EXIT_OK, NULL);
@@ -612,6 +612,7 @@ is_any_dead(const struct linger *linger)
         const struct seat *seat = find_seat(linger, probe->sweeps[i].id);
 
         if (seat != NULL && (!seat->held || seat->busy) &&
+            !probe->sweeps[i].paused &&
             probe->sweeps[i].silent_s > OSW_SILENT_S) {
             return true;
         }

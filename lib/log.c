@@ -151,20 +151,43 @@ priority_of(enum osw_log_level level)
     return priorities[level];
 }
 
+/* On stderr, in the form of the lines. */
+static void
+put_to_stderr(const struct message *message)
+{
+    const bool json = format_of_lines == OSW_LOG_JSON;
+    char line[LINE_SIZE];
+
+    if (json) {
+        write_json(line, message);
+    } else {
+        write_text(line, message);
+    }
+    osw_progress_clear();
+    /* One call, one write: lines of several processes do not mix. */
+    (void)fprintf(stderr, "%s%s\n", json ? "" : "order-sweep: ", line);
+}
+
 /* The system's log takes nothing, or no more: errno says why. */
 static void
 leave_system(void)
 {
     const int failure = errno;
+    char text[OSW_LOG_TEXT_SIZE];
+    const struct message message = {.level = OSW_LOG_WARNING, .text = text};
 
     to_system = false;
     osw_system_log_close();
-    osw_log(OSW_LOG_WARNING,
-            "--log: the log of the system takes nothing at %s: %s; messages go "
-            "to stderr from here on; see that its daemon runs, or leave --log "
-            "out",
-            osw_system_log_path(),
-            strerror(failure));
+    (void)snprintf(text,
+                   sizeof(text),
+                   "--log: the log of the system takes nothing at %s: %s; "
+                   "messages go to stderr from here on; see that its daemon "
+                   "runs, or leave --log out",
+                   osw_system_log_path(),
+                   strerror(failure));
+    if (osw_log_enabled(OSW_LOG_WARNING)) {
+        put_to_stderr(&message);
+    }
 }
 
 void
@@ -198,23 +221,20 @@ put_to_system(int priority, const char *line)
 static void
 put(const struct message *message)
 {
-    const bool json = format_of_lines == OSW_LOG_JSON;
     char line[LINE_SIZE];
 
-    if (json) {
-        write_json(line, message);
-    } else {
-        write_text(line, message);
-    }
     if (to_system) {
+        if (format_of_lines == OSW_LOG_JSON) {
+            write_json(line, message);
+        } else {
+            write_text(line, message);
+        }
         if (put_to_system(priority_of(message->level), line)) {
             return;
         }
         leave_system();
     }
-    osw_progress_clear();
-    /* One call, one write: lines of several processes do not mix. */
-    (void)fprintf(stderr, "%s%s\n", json ? "" : "order-sweep: ", line);
+    put_to_stderr(message);
 }
 
 /* --- Messages ------------------------------------------------------------- */

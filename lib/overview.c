@@ -269,7 +269,7 @@ write_run(FILE *out, const struct osw_overview *o)
     say(out, book(o, BOOK_RUN_AGE));
     (void)fprintf(out, " ago: %" PRId64 " swept in ", swept);
     say(out, time_ms);
-    if (swept > 0 && time_ms > 0) {
+    if (time_ms > 0 && swept * 1000 / time_ms > 0) {
         (void)fprintf(out, " (%" PRId64 "/s)", swept * 1000 / time_ms);
     }
     if (book(o, BOOK_RUN_FAILED) > 0) {
@@ -432,6 +432,7 @@ static void
 write_broken(FILE *out, const struct osw_overview *o)
 {
     put(out, o->broken);
+    (void)fputs("; see order-sweep check", out);
 }
 
 static bool

@@ -20,13 +20,6 @@ osw_situation_book(const struct osw_situation *situation, enum osw_book column)
                : -1;
 }
 
-static bool
-is_backlog(const char *state)
-{
-    return strcmp(state, "sweep") == 0 || strcmp(state, "back-off") == 0 ||
-           strcmp(state, "quarantined") == 0;
-}
-
 static void
 count_states(struct osw_situation *situation)
 {
@@ -39,14 +32,15 @@ count_states(struct osw_situation *situation)
         const int64_t orders = osw_pg_number(states, row, STATE_ORDERS);
         const int64_t class = osw_pg_number(states, row, STATE_CLASS);
 
-        if (is_backlog(state) && class >= 0 && class < OSW_SITUATION_CLASSES) {
+        if (strcmp(state, "sweep") != 0) {
+            continue;
+        }
+        if (class >= 0 && class < OSW_SITUATION_CLASSES) {
             situation->backlog[class] += orders;
         }
-        if (strcmp(state, "sweep") == 0) {
-            situation->due += orders;
-            situation->overdue_ms =
-                osw_pg_number(states, row, STATE_OLDEST_OVERDUE);
-        }
+        situation->due += orders;
+        situation->overdue_ms =
+            osw_pg_number(states, row, STATE_OLDEST_OVERDUE);
     }
 }
 

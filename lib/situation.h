@@ -66,7 +66,7 @@ struct osw_situation {
     struct osw_error why;                   /* they are not, if so */
     int64_t due;                            /* to sweep; -1: not known */
     int64_t overdue_ms;                     /* the oldest of them; -1: none */
-    int64_t backlog[OSW_SITUATION_CLASSES]; /* these, and those that failed */
+    int64_t backlog[OSW_SITUATION_CLASSES]; /* all of them, by class */
 };
 
 #define OSW_SITUATION_INIT                                                     \

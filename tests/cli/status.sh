@@ -86,14 +86,14 @@ screen cancel_unpaid \
     '  at work        nobody' \
     '  overdue for    under 1 min  ######### 9' \
     '                 from 1 min   0' \
-    '                 from 5 min   ### 3' \
+    '                 from 5 min   # 1' \
     '                 from 30 min  0' \
     '                 from 2 h     0' \
     '                 from 1 day   # 1'
 is 'how long the oldest is overdue' 1 \
     "$(grep -c ', overdue for 2 days 23 h$' "$out")"
 run 0 status --format json
-is 'a full one' '{"too old": 1, "payment received": 1}|11|'"[$oldest]"'|1|1|9 0 3 0 0 1|t' \
+is 'a full one' '{"too old": 1, "payment received": 1}|11|'"[$oldest]"'|1|1|9 0 1 0 0 1|t' \
     "$(field "l->'kept', l->'due', l->'oldest', l->'back_off', l->'quarantined',
     (SELECT string_agg(b->>'orders', ' ' ORDER BY n)
        FROM jsonb_array_elements(l->'backlog') WITH ORDINALITY AS e(b, n)),
@@ -182,7 +182,7 @@ INSERT INTO shop.parts SELECT 'kept', n, 'open', now() - interval '3 hours'
 SQL
 sql -c 'ALTER TABLE shop.orders RENAME created TO made'
 run 78 status --max-quarantined 0
-is 'the broken one' 1 "$(grep -c '^  broken         column "created" does not exist$' "$out")"
+is 'the broken one' 1 "$(grep -c '^  broken         column "created" does not exist; see order-sweep check$' "$out")"
 is 'the other one' 1 "$(grep -c '^  window         1 h since at, and 1 min 30 s of grace$' "$out")"
 run 78 status --format json
 is 'as JSON' 'column "created" does not exist|;|1' "$(ask_lines "$out" "SELECT

@@ -90,6 +90,7 @@ is_moment(const char *text, int column)
     return (text == osw_sql_status &&
             (column == BOOK_DEADLINE || column == BOOK_SUCCESS ||
              column == BOOK_RUN_ENDED)) ||
+           (text == osw_sql_preview_rows && (column == 1 || column == 3)) ||
            (text == osw_sql_holders && column == 5);
 }
 

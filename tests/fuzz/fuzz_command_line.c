@@ -91,7 +91,9 @@ add_option(struct line *line,
         add_number(line, row->name, *(const int *)field);
         break;
     case KIND_INT64:
-        add_number(line, row->name, *(const int64_t *)field);
+        if (*(const int64_t *)field >= 0) {
+            add_number(line, row->name, *(const int64_t *)field);
+        }
         break;
     case KIND_DURATION:
         add_duration(line, row->name, *(const int64_t *)field);
