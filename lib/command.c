@@ -265,9 +265,9 @@ tell_status(struct osw_task *task,
         osw_task_fail(task, sweep->name, &error);
     } else if (broken) {
         osw_task_note(task, cause.exit);
-    } else if (situation.due < 0) {
-        osw_fault_classify(&situation.why);
-        osw_task_note(task, situation.why.exit);
+    } else if (osw_situation_book(&situation, BOOK_ORDERS) < 0) {
+        /* What was not looked at may be anything. */
+        osw_task_note(task, OSW_EXIT_TEMPORARY);
     } else if (osw_overview_is_over(&overview)) {
         osw_task_note(task, OSW_EXIT_PARTIAL);
     }

@@ -173,7 +173,8 @@ static void
 write_deadline(FILE *out, const struct osw_overview *o)
 {
     if (book(o, BOOK_DEADLINE_IN) < 0) {
-        (void)fputs("none in sight", out);
+        (void)fputs(book(o, BOOK_ORDERS) < 0 ? "not known" : "none in sight",
+                    out);
         return;
     }
     (void)fputs("in ", out);

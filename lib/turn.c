@@ -322,10 +322,10 @@ prune_journal(struct osw_worker *worker, const struct osw_turn *turn)
     }
     if (!osw_runlog_prune(
             task->pg, turn->run_id, limit_ms, task->hard_ms, &error)) {
-        osw_log(OSW_LOG_WARNING,
-                "%s: the journal was not pruned: %s",
-                turn->name,
-                error.message);
+        osw_log_of(OSW_LOG_WARNING,
+                   turn->name,
+                   "the journal was not pruned: %s",
+                   error.message);
     }
 }
 

@@ -417,7 +417,9 @@ BEGIN
     name := s.name || '_gone';
     arguments := 'jsonb[]';
     returns := 'SETOF jsonb';
-    options := 'STABLE ' || order_sweep.look_pins(s)
+    -- Lock first, and look then: one snapshot from before the lock would see
+    -- an empty table where another session has just written it anew.
+    options := 'VOLATILE ' || order_sweep.look_pins(s)
         || order_sweep.index_pins();
     body := format($body$
 #variable_conflict use_column

@@ -294,8 +294,10 @@ BEGIN
     END IF;
     UPDATE order_sweep.life l
        SET seen_at = now(),
+           -- not one in which nothing but failures came of the orders
            success_at = CASE WHEN $2 IN ('done', 'max orders', 'time limit')
-                             THEN now() ELSE l.success_at END
+                              AND ($7 > 0 OR $12 = 0)
+                             THEN clock_timestamp() ELSE l.success_at END
       FROM order_sweep.sweep s WHERE s.name = _sweep AND l.sweep_id = s.id;
     -- What the row adds to stays when it is deleted.  In one order, for others
     -- may close theirs.
@@ -314,7 +316,7 @@ BEGIN
        SET number = t.number + excluded.number;
     -- A part at a time, where fewer are to be kept than before.
     DELETE FROM order_sweep.run r
-     WHERE r.id IN (
+     WHERE r.ended_at IS NOT NULL AND r.id IN (
         SELECT o.id FROM order_sweep.run o WHERE o.sweep = _sweep
          ORDER BY o.id DESC LIMIT 1000 OFFSET coalesce((
             SELECT s.keep_runs FROM order_sweep.sweep s

@@ -22,12 +22,13 @@ BEGIN
     EXCEPTION WHEN query_canceled OR OTHERS THEN
         look_failed := true;
     END;
-    SELECT count(*) FILTER (WHERE NOT f.quarantined AND f.next_try > now()),
-           min(f.next_try) FILTER (WHERE NOT f.quarantined AND f.next_try > now()),
-           count(*) FILTER (WHERE f.quarantined)
-      INTO backoff, next_try, quarantined
-      FROM (SELECT * FROM order_sweep.failure x
-             WHERE x.sweep = s.name LIMIT most) f;
+    SELECT count(*), min(f.next_try) INTO backoff, next_try
+      FROM (SELECT x.next_try FROM order_sweep.failure x
+             WHERE x.sweep = s.name AND NOT x.quarantined AND x.next_try > now()
+             LIMIT most) f;
+    SELECT count(*) INTO quarantined
+      FROM (SELECT FROM order_sweep.failure x
+             WHERE x.sweep = s.name AND x.quarantined LIMIT most) f;
 END $$;
 COMMENT ON FUNCTION order_sweep.situation IS
     'what is due of a sweep, and what failed, none of it counted beyond most';

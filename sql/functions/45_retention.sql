@@ -65,6 +65,10 @@ BEGIN
     IF NOT pg_try_advisory_xact_lock(order_sweep.lock_class() - 1, _id) THEN
         RETURN 0; -- another run is at it
     END IF;
+    -- What is gone is looked at behind the lock, which takes a snapshot for each.
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RETURN 0;
+    END IF;
     -- Nothing to wait for a disk for.
     PERFORM set_config('synchronous_commit', 'off', true);
     SELECT p.order_key, p.ordinal INTO _key, _ordinal

@@ -19,6 +19,7 @@ SELECT CASE n.number WHEN 0 THEN 0 ELSE (n.number - 1) % 16 + 1 END,
   -- A run without a slot says who it is in the row that it has opened.
   LEFT JOIN order_sweep.last_runs() r
     ON r.sweep_id = $1::integer AND r.ended_at IS NULL AND n.number = 0
+   AND l.granted
  WHERE l.locktype = 'advisory' AND l.objsubid = 2
    AND l.objid = $1::integer::oid
    AND l.classid::bigint BETWEEN 1869838192 AND 1869838192 + 16 * 16

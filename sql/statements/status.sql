@@ -1,5 +1,6 @@
 -- How a sweep is, by its books and by a look at what is due.  Lengths of time
--- are milliseconds.  $1: sweep.
+-- are milliseconds; a moment that this server's clock has not reached is
+-- now.  $1: sweep.
 SELECT (extract(epoch FROM s.after) * 1000)::bigint,
        (extract(epoch FROM s.grace) * 1000)::bigint, s.clock, s.paused,
        s.orders, (extract(epoch FROM s.overdue) * 1000)::bigint,
@@ -8,9 +9,11 @@ SELECT (extract(epoch FROM s.after) * 1000)::bigint,
        s.backoff,
        (extract(epoch FROM s.next_try - now()) * 1000)::bigint,
        s.quarantined, date_trunc('second', s.success),
-       (extract(epoch FROM now() - s.success) * 1000)::bigint,
+       CASE WHEN s.success IS NOT NULL THEN greatest(0,
+           extract(epoch FROM now() - s.success) * 1000)::bigint END,
        date_trunc('second', s.run_ended),
-       (extract(epoch FROM now() - s.run_ended) * 1000)::bigint,
+       CASE WHEN s.run_ended IS NOT NULL THEN greatest(0,
+           extract(epoch FROM now() - s.run_ended) * 1000)::bigint END,
        s.run_stopped, (extract(epoch FROM s.run_time) * 1000)::bigint,
        s.swept, s.failed, s.unknown,
        (extract(epoch FROM s.late_p50) * 1000)::bigint,
