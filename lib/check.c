@@ -29,7 +29,7 @@ struct check {
     struct osw_pg *pg;
     int64_t deadline_ms;
     enum osw_report_format format;
-    FILE *out;
+    struct osw_screen screen;
     struct osw_check_counts *counts;
 };
 
@@ -62,12 +62,11 @@ colour_of(const char *level)
 }
 
 static void
-write_text(FILE *out, const struct finding *finding)
+write_text(const struct osw_screen *screen, const struct finding *finding)
 {
-    struct osw_screen screen;
+    FILE *out = screen->out;
 
-    osw_screen_init(&screen, out, fileno(out));
-    osw_screen_write(&screen, colour_of(finding->level), finding->level);
+    osw_screen_write(screen, colour_of(finding->level), finding->level);
     (void)fprintf(out, "%*s", 6 - osw_screen_width(finding->level), "");
     if (finding->sweep != NULL) {
         (void)fprintf(out, "%s: ", finding->sweep);
@@ -117,9 +116,9 @@ tell(struct check *check, const struct finding *finding)
         check->counts->fail++;
     }
     if (check->format == OSW_REPORT_JSON) {
-        write_json(check->out, finding);
+        write_json(check->screen.out, finding);
     } else {
-        write_text(check->out, finding);
+        write_text(&check->screen, finding);
     }
 }
 
@@ -456,12 +455,16 @@ osw_check(struct osw_pg *pg,
           struct osw_check_counts *counts,
           struct osw_error *error)
 {
-    struct check check = {pg, deadline_ms, format, out, counts};
+    struct check check = {.pg = pg,
+                          .deadline_ms = deadline_ms,
+                          .format = format,
+                          .counts = counts};
     struct osw_pg_answer findings = OSW_PG_ANSWER_INIT;
     const char *values[] = {role};
     bool fits = false;
     bool done = false;
 
+    osw_screen_init(&check.screen, out, fileno(out));
     if (!check_schema(&check, &fits, error)) {
         return false;
     }
@@ -597,8 +600,12 @@ osw_check_probe(struct osw_pg *pg,
                 struct osw_check_counts *counts,
                 struct osw_error *error)
 {
-    struct check check = {pg, deadline_ms, format, out, counts};
+    struct check check = {.pg = pg,
+                          .deadline_ms = deadline_ms,
+                          .format = format,
+                          .counts = counts};
 
+    osw_screen_init(&check.screen, out, fileno(out));
     /* The lock last: it may leave the other connection waiting. */
     return probe_segment(&check, error) &&
            probe_lock(&check, other, pooled, error);

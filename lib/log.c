@@ -141,6 +141,16 @@ write_json(char line[LINE_SIZE], const struct message *message)
     (void)strlcpy(line + length, "}", LINE_SIZE - length);
 }
 
+static void
+write_line(char line[LINE_SIZE], const struct message *message)
+{
+    if (format_of_lines == OSW_LOG_JSON) {
+        write_json(line, message);
+    } else {
+        write_text(line, message);
+    }
+}
+
 /* --- Where to ------------------------------------------------------------- */
 
 static int
@@ -158,11 +168,7 @@ put_to_stderr(const struct message *message)
     const bool json = format_of_lines == OSW_LOG_JSON;
     char line[LINE_SIZE];
 
-    if (json) {
-        write_json(line, message);
-    } else {
-        write_text(line, message);
-    }
+    write_line(line, message);
     osw_progress_clear();
     /* One call, one write: lines of several processes do not mix. */
     (void)fprintf(stderr, "%s%s\n", json ? "" : "order-sweep: ", line);
@@ -224,11 +230,7 @@ put(const struct message *message)
     char line[LINE_SIZE];
 
     if (to_system) {
-        if (format_of_lines == OSW_LOG_JSON) {
-            write_json(line, message);
-        } else {
-            write_text(line, message);
-        }
+        write_line(line, message);
         if (put_to_system(priority_of(message->level), line)) {
             return;
         }

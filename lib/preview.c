@@ -64,12 +64,29 @@ shown(const struct osw_pg_answer *answer, int row, int column)
     return value != NULL ? value : "";
 }
 
-/* What stands in a row of the table, row -1 its heading: to be freed. */
+/* What a row of the table has in a column, row -1 its heading; age is room for
+ * one. */
+static const char *
+cell_value(const struct osw_pg_answer *rows,
+           int row,
+           int column,
+           char age[OSW_DURATION_TEXT_SIZE])
+{
+    const char *value = row < 0 ? headings[column] : shown(rows, row, column);
+
+    if (row >= 0 && column == AGE && value[0] != '\0') {
+        osw_duration_say(
+            osw_pg_number(rows, row, AGE), age, OSW_DURATION_TEXT_SIZE);
+        return age;
+    }
+    return value;
+}
+
+/* The same as it is written: to be freed. */
 static char *
 cell_text(const struct osw_pg_answer *rows, int row, int column)
 {
     char age[OSW_DURATION_TEXT_SIZE];
-    const char *value = row < 0 ? headings[column] : shown(rows, row, column);
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -77,11 +94,7 @@ cell_text(const struct osw_pg_answer *rows, int row, int column)
     if (out == NULL) {
         return NULL;
     }
-    if (row >= 0 && column == AGE && value[0] != '\0') {
-        osw_duration_say(osw_pg_number(rows, row, AGE), age, sizeof(age));
-        value = age;
-    }
-    (void)osw_report_plain(out, value);
+    (void)osw_report_plain(out, cell_value(rows, row, column, age));
     if (fclose(out) != 0) {
         free(text);
         return NULL;
@@ -89,25 +102,22 @@ cell_text(const struct osw_pg_answer *rows, int row, int column)
     return text;
 }
 
-/* The columns that the widest cells need; false if there is no memory. */
-static bool
+/* The columns that the widest cells need: a control character is written as
+ * one sign, and counts as one. */
+static void
 measure(const struct osw_pg_answer *rows, int widths[SHOWN])
 {
+    char age[OSW_DURATION_TEXT_SIZE];
+
     for (int column = 0; column < SHOWN; column++) {
         widths[column] = 0;
         for (int row = -1; row < rows->rows; row++) {
-            char *text = cell_text(rows, row, column);
-            int width = 0;
+            const int width =
+                osw_screen_width(cell_value(rows, row, column, age));
 
-            if (text == NULL) {
-                return false;
-            }
-            width = osw_screen_width(text);
             widths[column] = width > widths[column] ? width : widths[column];
-            free(text);
         }
     }
-    return true;
 }
 
 /* Make a column narrower by what is too much; *over becomes what is left. */
@@ -154,9 +164,7 @@ write_rows_text(const struct osw_screen *screen,
 {
     int widths[SHOWN];
 
-    if (!measure(rows, widths)) {
-        return false;
-    }
+    measure(rows, widths);
     fit(screen, widths);
     for (int row = -1; row < rows->rows; row++) {
         for (int column = 0; column < SHOWN; column++) {

@@ -17,6 +17,20 @@ struct string_case {
 };
 
 static void
+assert_written(const struct string_case *one)
+{
+    char *written = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&written, &size);
+
+    assert_non_null(out);
+    osw_json_string(out, one->text);
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(written, one->written);
+    free(written);
+}
+
+static void
 json_strings_are_quoted_and_escaped(void **state)
 {
     static const struct string_case cases[] = {
@@ -32,18 +46,10 @@ json_strings_are_quoted_and_escaped(void **state)
         {"\xc3\xa4\xe2\x82\xac\xf0\x9f\x9b\x92",
          "\"\xc3\xa4\xe2\x82\xac\xf0\x9f\x9b\x92\""},
     };
-    char *written = NULL;
-    size_t size = 0;
-    FILE *out = NULL;
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        out = open_memstream(&written, &size);
-        assert_non_null(out);
-        osw_json_string(out, cases[i].text);
-        assert_int_equal(fclose(out), 0);
-        assert_string_equal(written, cases[i].written);
-        free(written);
+        assert_written(&cases[i]);
     }
 }
 
@@ -72,18 +78,10 @@ json_is_utf8_whatever_goes_in(void **state)
         {"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf",
          "\"\xf0\x90\x80\x80\xf4\x8f\xbf\xbf\""},
     };
-    char *written = NULL;
-    size_t size = 0;
-    FILE *out = NULL;
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        out = open_memstream(&written, &size);
-        assert_non_null(out);
-        osw_json_string(out, cases[i].text);
-        assert_int_equal(fclose(out), 0);
-        assert_string_equal(written, cases[i].written);
-        free(written);
+        assert_written(&cases[i]);
         assert_int_equal(osw_json_is_utf8(cases[i].text),
                          strstr(cases[i].written, "ufffd") == NULL);
     }
