@@ -180,7 +180,9 @@ leave_system(void)
 {
     const int failure = errno;
     char text[OSW_LOG_TEXT_SIZE];
-    const struct message message = {.level = OSW_LOG_WARNING, .text = text};
+    const struct message message = {.level = OSW_LOG_WARNING,
+                                    .run = run_id[0] != '\0' ? run_id : NULL,
+                                    .text = text};
 
     to_system = false;
     osw_system_log_close();

@@ -316,7 +316,7 @@ BEGIN
        SET number = t.number + excluded.number;
     -- A part at a time, where fewer are to be kept than before.
     DELETE FROM order_sweep.run r
-     WHERE r.ended_at IS NOT NULL AND r.id IN (
+     WHERE r.id IN (
         SELECT o.id FROM order_sweep.run o WHERE o.sweep = _sweep
          ORDER BY o.id DESC LIMIT 1000 OFFSET coalesce((
             SELECT s.keep_runs FROM order_sweep.sweep s

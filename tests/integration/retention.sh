@@ -431,8 +431,8 @@ empty
 # left RUNS ROWS: after so many more rows and a run, of one sweep alone.
 left()
 {
-    change "INSERT INTO order_sweep.run (sweep, host, pid, ended_at)
-        SELECT s, 'here', 1, now() FROM generate_series(1, $1),
+    change "INSERT INTO order_sweep.run (sweep, host, pid)
+        SELECT s, 'here', 1 FROM generate_series(1, $1),
                unnest('{cancel_unpaid,another}'::text[]) s"
     place '31 minutes' >/dev/null
     runs 0
