@@ -70,28 +70,69 @@ is_conninfo(const char *dbname)
 }
 
 /*
- * A connection string with a slip, which libpq or the server would take for a
- * name and tell of: no scheme of libpq's, or a password with a sign that ends
- * it, so that its rest is the name of a host or a database.
+ * A text that libpq or the server would take for a name, or a port, and tell
+ * of, though it looks like a connection string: it may hold a password.
  */
 static bool
-has_stray_password(const char *dbname)
+looks_like_conninfo(const char *name)
 {
-    const char *rest = strstr(dbname, "://");
-    size_t user = 0;
+    const char *colon = strchr(name, ':');
+    const char *word = strcasestr(name, "password");
 
-    if (!is_conninfo(dbname)) {
-        const char *colon = strchr(dbname, ':');
+    if (strstr(name, "://") != NULL ||
+        (colon != NULL && strchr(colon, '@') != NULL)) {
+        return true;
+    }
+    for (; word != NULL; word = strcasestr(word, "password")) {
+        word += strlen("password");
+        if (word[strspn(word, " ")] == '=') {
+            return true;
+        }
+    }
+    return false;
+}
 
-        return rest != NULL || (colon != NULL && strchr(colon, '@') != NULL);
+/*
+ * In a URI: a password with a sign that ends it, so that its rest is the name
+ * of a host or a database, or no host behind it, so that it is the port.
+ */
+static bool
+has_stray_password(const char *uri)
+{
+    const char *rest = strstr(uri, "://") + strlen("://");
+    const char *authority = rest + strcspn(rest, "@/");
+
+    authority = *authority == '@' ? authority + 1 : rest;
+    if (memchr(authority, '@', strcspn(authority, "?")) != NULL) {
+        return true;
     }
-    if (rest == NULL || !is_uri(dbname)) {
-        return false;
+    while (*authority != '\0' && strchr("/?", *authority) == NULL) {
+        const char *port = authority;
+
+        port += *port == '[' ? strcspn(port, "]") : 0;
+        port += strcspn(port, ":,/?");
+        port += *port == ':' ? 1 + strspn(port + 1, "0123456789") : 0;
+        if (*port != '\0' && strchr(",/?", *port) == NULL) {
+            return true;
+        }
+        authority = port + (*port == ',' ? 1 : 0);
     }
-    rest += strlen("://");
-    user = strcspn(rest, "@/");
-    rest += rest[user] == '@' ? user + 1 : 0;
-    return memchr(rest, '@', strcspn(rest, "?")) != NULL;
+    return false;
+}
+
+static bool
+refuse_lookalike(const char *argument, struct osw_error *error)
+{
+    osw_error_set(error,
+                  OSW_EXIT_USAGE,
+                  "%s: this looks like a connection string, and is none that "
+                  "can be understood",
+                  argument);
+    return osw_error_hint(
+        error,
+        "give it with --dbname, begin it with postgresql:// and write signs in "
+        "user and password as %%40 for @ and %%2F for /, or leave the password "
+        "to the password file");
 }
 
 /*
@@ -132,16 +173,9 @@ check_conninfo(const char *dbname, struct osw_error *error)
     if (dbname == NULL) {
         return true;
     }
-    if (has_stray_password(dbname)) {
-        osw_error_set(error,
-                      OSW_EXIT_USAGE,
-                      "--dbname: this looks like a connection string, and is "
-                      "none that can be understood");
-        return osw_error_hint(
-            error,
-            "begin it with postgresql:// and write signs in user and password "
-            "as %%40 for @ and %%2F for /, or leave the password to the "
-            "password file");
+    if (is_conninfo(dbname) ? is_uri(dbname) && has_stray_password(dbname)
+                            : looks_like_conninfo(dbname)) {
+        return refuse_lookalike("--dbname", error);
     }
     if (!is_conninfo(dbname)) {
         return true;
@@ -157,6 +191,37 @@ check_conninfo(const char *dbname, struct osw_error *error)
     }
     PQconninfoFree(parsed);
     return true;
+}
+
+static bool
+check_name(const char *argument, const char *name, struct osw_error *error)
+{
+    return name == NULL || !looks_like_conninfo(name) ||
+           refuse_lookalike(argument, error);
+}
+
+/* What libpq and the server tell of, too: names given apart. */
+static bool
+check_names(const struct osw_connect_target *target, struct osw_error *error)
+{
+    static const char names[] = " dbname host hostaddr port user ";
+    PQconninfoOption *defaults = PQconndefaults();
+    bool fine = check_name("--host", target->host, error) &&
+                check_name("--port", target->port, error) &&
+                check_name("--user", target->user, error);
+
+    /* NULL where a service is not known, which libpq will say. */
+    for (PQconninfoOption *o = defaults;
+         fine && o != NULL && o->keyword != NULL;
+         o++) {
+        char word[32];
+
+        (void)snprintf(word, sizeof word, " %s ", o->keyword);
+        fine =
+            strstr(names, word) == NULL || check_name(o->envvar, o->val, error);
+    }
+    PQconninfoFree(defaults);
+    return fine;
 }
 
 /* libpq's own way is to write notices to stderr. */
@@ -588,7 +653,7 @@ osw_connect(const struct osw_connect_target *target,
     struct attempts a = {.target = target};
     bool connected = false;
 
-    if (!check_conninfo(target->dbname, error)) {
+    if (!check_conninfo(target->dbname, error) || !check_names(target, error)) {
         return NULL;
     }
     a.conn = start(target, target->host, NULL, target->port);

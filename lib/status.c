@@ -175,16 +175,26 @@ osw_one_line(char *field, size_t size, const char *text)
 
 /* --- Secrets -------------------------------------------------------------- */
 
-/* Where the word, or what stands in quotes, at this place of text ends. */
+/*
+ * Where the word at this place of text ends, or what stands in quotes if that
+ * is further: a secret may hold blanks when quoted, and quotes when not.
+ */
 static char *
 end_of_word(const char *text, char *at)
 {
+    size_t length = strcspn(at, " \t\r\n");
     bool quoted = false;
 
     for (; text < at; text++) {
         quoted = quoted != (*text == '"');
     }
-    return at + strcspn(at, quoted ? "\"" : " \t\r\n\"");
+    if (quoted) {
+        const size_t inside = strcspn(at, "\"");
+
+        length -= length > 0 && at[length - 1] == '"' ? 1 : 0;
+        length = inside > length ? inside : length;
+    }
+    return at + length;
 }
 
 /* Let a "*" stand for what is between; returns where the text goes on. */

@@ -543,9 +543,12 @@ a_password_is_never_told(void **state)
         {"postgresql://u:s3cret%zz@h", "--dbname: invalid percent-encoded "},
         {"postgresql://u:s3cret@[h", "--dbname: end of string reached "},
         {"postgresql://u:s3cret@[::1]x", "--dbname: unexpected character "},
-        {"postgresql://u:a?s3cret/b@h", "--dbname: missing key/value "},
+        {"postgresql://u:a?s3cret/b@h", "--dbname: this looks like "},
         {"postgresql://u:a@s3cret@h/db", "--dbname: this looks like "},
         {"postgresql://u:a/s3cret@h/db", "--dbname: this looks like "},
+        {"postgresql://u:s3cret/db", "--dbname: this looks like "},
+        {"postgresql://h,u:s3cret?user=u", "--dbname: this looks like "},
+        {"postgresql://[::1]:s3cret", "--dbname: this looks like "},
         {"postgres:/u:s3cret@h/db", "--dbname: this looks like "},
         {"psql://u:s3cret@h/db", "--dbname: this looks like "},
         {"psql://u:s3cret@h/db?sslmode=require", "--dbname: invalid "},
@@ -558,6 +561,52 @@ a_password_is_never_told(void **state)
             connect_to(20000, "%s", cases[i][0]), OSW_EXIT_USAGE, cases[i][1]);
         assert_null(strstr(error.message, "s3cret"));
         assert_null(strstr(error.hint, "s3cret"));
+    }
+}
+
+static void
+a_uri_with_a_password_is_understood(void **state)
+{
+    (void)state;
+    assert_connected(
+        connect_to(2000, "postgresql://u:a%%2Fb@127.0.0.3:%s", greeting.port),
+        greeting.port);
+    assert_connected(
+        connect_to(2000,
+                   "postgres://[::1]:1,127.0.0.3:%s/db?application_name=a:b",
+                   greeting.port),
+        greeting.port);
+}
+
+static void
+a_connection_string_for_a_name_is_refused(void **state)
+{
+    static const char *const variables[] = {
+        "PGDATABASE", "PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER"};
+    static const char *const strings[] = {
+        "postgresql://u:secret@h/db", "host=h password = secret", "u:secret@h"};
+    const struct osw_connect_target named[] = {
+        {.dbname = "shop", .host = strings[0]},
+        {.dbname = "shop", .port = strings[1]},
+        {.dbname = "shop", .user = strings[2]}};
+    static const char *const options[] = {"--host: ", "--port: ", "--user: "};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const struct osw_connect_target target = {.dbname = NULL};
+
+        assert_int_equal(setenv(variables[i], strings[i % 3], 1), 0);
+        assert_failed(osw_connect(&target, osw_clock_now_ms() + 2000, &error),
+                      OSW_EXIT_USAGE,
+                      variables[i]);
+        assert_int_equal(unsetenv(variables[i]), 0);
+        assert_null(strstr(error.message, "secret"));
+    }
+    for (size_t i = 0; i < sizeof named / sizeof named[0]; i++) {
+        assert_failed(osw_connect(&named[i], osw_clock_now_ms() + 2000, &error),
+                      OSW_EXIT_USAGE,
+                      options[i]);
+        assert_null(strstr(error.message, "secret"));
     }
 }
 
@@ -608,6 +657,8 @@ main(void)
         cmocka_unit_test_setup(a_connection_string_that_is_none_is_wrong_usage,
                                forget_callers),
         cmocka_unit_test_setup(a_password_is_never_told, forget_callers),
+        cmocka_unit_test(a_uri_with_a_password_is_understood),
+        cmocka_unit_test(a_connection_string_for_a_name_is_refused),
         cmocka_unit_test_setup(a_signal_ends_it, forget_callers),
     };
 
