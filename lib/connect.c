@@ -14,6 +14,7 @@
 #include <bsd/string.h>
 
 #include "clock.h"
+#include "host.h"
 #include "interrupt.h"
 
 #define TOTAL_MS 10000
@@ -239,6 +240,8 @@ start(const struct osw_connect_target *target,
       const char *address,
       const char *port)
 {
+    char process[OSW_HOST_PROCESS_SIZE];
+    char name[sizeof(process) + 16];
     /* Later entries win; those before dbname are defaults for what a
      * connection string or the environment does not say. */
     const char *keywords[] = {"fallback_application_name",
@@ -254,7 +257,7 @@ start(const struct osw_connect_target *target,
                               "target_session_attrs",
                               "client_encoding",
                               NULL};
-    const char *values[] = {"order-sweep",
+    const char *values[] = {name,
                             "10",
                             "5",
                             "3",
@@ -268,7 +271,12 @@ start(const struct osw_connect_target *target,
                             "UTF8",
                             NULL};
 
-    PGconn *conn = PQconnectStartParams(keywords, values, 1);
+    PGconn *conn = NULL;
+
+    /* So that status knows one that waits for a lock, too. */
+    osw_host_process(process);
+    (void)snprintf(name, sizeof(name), "order-sweep %s", process);
+    conn = PQconnectStartParams(keywords, values, 1);
 
     if (conn != NULL) {
         (void)PQsetNoticeReceiver(conn, ignore_notice, NULL);

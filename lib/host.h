@@ -11,4 +11,9 @@
 /* "unknown" where the system does not tell. */
 void osw_host_name(char name[OSW_HOST_SIZE]);
 
+#define OSW_HOST_PROCESS_SIZE 40
+
+/* Host and process, so short that it fits into an application_name. */
+void osw_host_process(char text[OSW_HOST_PROCESS_SIZE]);
+
 #endif

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "clock.h"
 #include "host.h"
@@ -143,17 +142,6 @@ osw_lock_release(struct osw_lock *lock,
     return true;
 }
 
-/* Who holds it, for those who ask: host and process. */
-static void
-write_holder(char *text, size_t size)
-{
-    char host[OSW_HOST_SIZE];
-
-    osw_host_name(host);
-    /* An application_name holds 63 bytes, and a process seven digits. */
-    (void)snprintf(text, size, "%.16s %ld", host, (long)getpid());
-}
-
 /*
  * Wait for the answer; a signal ends the wait in the server, whose answer then
  * is an error, or that the slot was taken all the same.
@@ -201,7 +189,7 @@ osw_lock_take_slot(struct osw_lock *lock,
     char id[16];
     char count[16];
     char patience[24];
-    char holder[48];
+    char holder[OSW_HOST_PROCESS_SIZE];
     const char *const values[] = {
         id, count, patience, lock->in_transaction ? "t" : "f", holder};
     bool stopped = false;
@@ -210,7 +198,7 @@ osw_lock_take_slot(struct osw_lock *lock,
     (void)snprintf(id, sizeof(id), "%d", sweep_id);
     (void)snprintf(count, sizeof(count), "%d", slots);
     (void)snprintf(patience, sizeof(patience), "%" PRId64, wait_ms);
-    write_holder(holder, sizeof(holder));
+    osw_host_process(holder);
     if (!enter(lock, deadline_ms, error) ||
         !osw_pg_queue(lock->pg, &statement, values, error) ||
         !osw_pg_sync(lock->pg, error)) {

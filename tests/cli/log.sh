@@ -397,7 +397,7 @@ try 64 --dbnmae=postgresql://u:s3cret@h/db
 try 64 --sweep postgresql://u:s3cret@h/db
 try 64 postgresql://u:s3cret@h/db
 try 64 run 'host=h password=my s3cret'
-try 69 -h postgresql://u:s3cret@h/db
+try 64 -h postgresql://u:s3cret@h/db
 stop_listening
 [ "$(wc -l <"$lines")" -ge 8 ]
 if grep -E 's3cret|postgresql://[^ *]' "$said" "$lines"; then

@@ -221,6 +221,32 @@ ALTER FUNCTION order_sweep.preview_as_it_is RENAME TO preview;
 ALTER FUNCTION order_sweep.parts_backlog_as_it_is RENAME TO parts_backlog;
 SQL
 
+# --- Who is at work ----------------------------------------------------------
+
+# at_work NAME: what status tells of a session of this name that has the lock.
+at_work()
+{
+    local session
+    exec 8> >(PGAPPNAME=$1 exec psql -qXd "$PGDATABASE" >/dev/null)
+    session=$!
+    echo "SELECT pg_advisory_lock(1869838192, id) FROM order_sweep.sweep;" >&8
+    wait_until "EXISTS (SELECT FROM pg_locks
+        WHERE locktype = 'advisory' AND classid = 1869838192 AND granted)"
+    run 0 status --sweep cancel_unpaid
+    exec 8>&-
+    wait "$session"
+    sed -En 's/^  at work        sweeps: //; T; s/[0-9]+ of the/N of the/
+        s/20[0-9-]+ [0-9:]+\+00/WHEN/; p' "$out"
+}
+# The row of a run that died stays open: what has the lock now is no such run.
+sql -c "INSERT INTO order_sweep.run (sweep, host, pid, started_at)
+    VALUES ('cancel_unpaid', 'dead-host', 7, now() - interval '1 second')"
+is 'a stranger' \
+    "a session of $(sql -c 'SELECT current_user'), process N of the server, since WHEN" \
+    "$(at_work psql)"
+is 'another run' 'web-9, process 12, since WHEN' "$(at_work 'order-sweep web-9 12')"
+sql -c 'DELETE FROM order_sweep.run WHERE pid = 7'
+
 # --- On a terminal -----------------------------------------------------------
 
 export TERM=xterm

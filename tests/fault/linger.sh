@@ -100,7 +100,8 @@ slots 1 1
 run 0 status
 grep -q "holds slot 1 of 1: .*, process $holder, since" "$out" ||
     die 'status does not name the holder'
-grep -q 'waits for slot 1 of 1: ' "$out" || die 'status does not tell who waits'
+grep -q "waits for slot 1 of 1: $(hostname | cut -c 1-16), process $standby, since" "$out" ||
+    die 'status does not name the one who waits'
 run 0 status --format json
 grep -q "\"slot\":1,\"slots\":1,\"waits\":false,\"host\":\"[^\"]*\",\"pid\":$holder," "$out" ||
     die 'status as JSON does not name the holder'
