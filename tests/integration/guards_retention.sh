@@ -43,6 +43,7 @@ without retention finish_run '-- A part at a time' \
 
 # Orders that are not seen are not gone.
 without retention build_gone 's.settings := NULL;'
+without retention build_gone "'VOLATILE '" "'STABLE '"
 without retention pins "ELSE 'off'" "ELSE 'on'"
 without retention build_gone "('r', 'p')" "('r', 'p', 'v')"
 without retention build_gone '(%s) = order_sweep_key' '(%s) IS NOT NULL'

@@ -178,6 +178,29 @@ empty
 
 # --- Orders that are not seen are not gone -----------------------------------
 
+# Written anew while prune waits for the table: a snapshot from before that sees
+# none of its rows.
+patience()
+{
+    change "ALTER FUNCTION order_sweep.prune SET lock_timeout = '$1';
+        ALTER FUNCTION order_sweep.cancel_unpaid_gone SET lock_timeout = '$1'"
+}
+patience 60s
+book '[1]'
+book '[2]'
+hold 'BEGIN; ALTER TABLE shop.orders
+    ALTER buyer_id TYPE bigint USING buyer_id + 0'
+sql -c "SELECT order_sweep.prune(min(id)) FROM order_sweep.run
+    WHERE sweep = 'cancel_unpaid'" >"$scratch/pruned" 2>&1 5>&- 6<&- 7>&- 8<&- &
+pruning=$!
+until_true "SELECT EXISTS (SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock')"
+let_go COMMIT
+wait "$pruning" || : # what it said is told
+is 'the orders are written anew' "$(cat "$scratch/pruned") $(journal)" '1 [1]'
+patience 200ms
+empty
+
 change "ALTER TABLE shop.orders ENABLE ROW LEVEL SECURITY;
     ALTER TABLE shop.orders FORCE ROW LEVEL SECURITY;
     CREATE POLICY seen ON shop.orders
