@@ -153,6 +153,29 @@ value t "SELECT max(j.swept_at) - min(j.swept_at) > interval '3.4 seconds'
     FROM (SELECT swept_at FROM order_sweep.journal
            WHERE sweep = 'another' ORDER BY swept_at DESC LIMIT 8) j"
 
+# --- One that is paused ------------------------------------------------------
+
+# Nobody signs for it, and so it looks dead neither to who has its slot nor to
+# who waits for it.
+life="SELECT seen_at, success_at FROM order_sweep.life
+    WHERE sweep_id = (SELECT id FROM order_sweep.sweep WHERE name = 'another')"
+sql -o /dev/null -c "SELECT order_sweep.pause('another')" \
+    -c "UPDATE order_sweep.life SET seen_at = now() - interval '1 hour'
+         WHERE sweep_id = (
+               SELECT id FROM order_sweep.sweep WHERE name = 'another')"
+before=$(sql -c "$life")
+start --linger --time-limit 1m --look-every 100ms
+slots 2 0
+run 0 --linger --time-limit 2s --look-every 100ms --format json
+is 'what the one that waits tells' '' "$(cat "$err")"
+is 'its sweeps' 'another: paused|cancel_unpaid: busy' "$(ask_lines "$out" "
+    SELECT string_agg(format('%s: %s', l->>'sweep', l->>'stopped'), '|'
+                      ORDER BY l->>'sweep') FROM line")"
+kill -TERM "$pid"
+finish 75
+value "$before" "$life"
+sql -o /dev/null -c "SELECT order_sweep.resume('another')"
+
 # --- One that fails ----------------------------------------------------------
 
 # Its orders: told, the other one is swept, and it is tried again.
