@@ -142,6 +142,19 @@ run 1
 run 0 status "${limit[@]}"
 sql -c 'ALTER TABLE shop.orders DROP CONSTRAINT no' \
     -c 'DELETE FROM order_sweep.failure'
+run 0
+# One with too few orders to give up is none either, if each of them failed.
+place 3 '1 hour'
+sql -c 'ALTER TABLE shop.orders ADD CONSTRAINT no CHECK (order_status <> 3) NOT VALID' \
+    -c "UPDATE order_sweep.life SET success_at = now() - interval '7 minutes 1 second'"
+success=$(sql -c 'SELECT success_at FROM order_sweep.life')
+run 1
+value 'done|0|3' 'SELECT stopped, swept, failed FROM order_sweep.run
+    ORDER BY id DESC LIMIT 1'
+value "$success" 'SELECT success_at FROM order_sweep.life'
+run 1 status "${limit[@]}"
+sql -c 'ALTER TABLE shop.orders DROP CONSTRAINT no' \
+    -c 'DELETE FROM order_sweep.failure'
 # A run that finds nothing to do is one, too, when it tells that it is alive.
 run 0
 sql -c "UPDATE order_sweep.life SET success_at = now() - interval '8 minutes',
