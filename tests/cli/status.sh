@@ -145,8 +145,10 @@ sql -c 'ALTER TABLE shop.orders DROP CONSTRAINT no' \
 run 0
 # One with too few orders to give up is none either, if each of them failed.
 place 3 '1 hour'
-sql -c 'ALTER TABLE shop.orders ADD CONSTRAINT no CHECK (order_status <> 3) NOT VALID' \
-    -c "UPDATE order_sweep.life SET success_at = now() - interval '7 minutes 1 second'"
+sql -c 'ALTER TABLE shop.orders ADD CONSTRAINT no CHECK (order_status <> 3)
+        NOT VALID' \
+    -c "UPDATE order_sweep.life
+           SET success_at = now() - interval '7 minutes 1 second'"
 success=$(sql -c 'SELECT success_at FROM order_sweep.life')
 run 1
 value 'done|0|3' 'SELECT stopped, swept, failed FROM order_sweep.run
@@ -155,6 +157,19 @@ value "$success" 'SELECT success_at FROM order_sweep.life'
 run 1 status "${limit[@]}"
 sql -c 'ALTER TABLE shop.orders DROP CONSTRAINT no' \
     -c 'DELETE FROM order_sweep.failure'
+# What others hold is no failure.
+exec 8> >(exec psql -qXd "$PGDATABASE" >/dev/null)
+session=$!
+echo 'BEGIN; SELECT FROM shop.orders FOR UPDATE;' >&8
+wait_until "EXISTS (SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND state = 'idle in transaction'
+      AND query LIKE '%FOR UPDATE%')"
+run 0
+value 'done|0|0' 'SELECT stopped, swept, failed FROM order_sweep.run
+    ORDER BY id DESC LIMIT 1'
+run 0 status "${limit[@]}"
+exec 8>&-
+wait "$session"
 # A run that finds nothing to do is one, too, when it tells that it is alive.
 run 0
 sql -c "UPDATE order_sweep.life SET success_at = now() - interval '8 minutes',
