@@ -443,6 +443,37 @@ COMMENT ON FUNCTION order_sweep.check_journal IS
     'warn where the journal of a sweep may be that of other orders, or does '
     'not know its orders by their new key';
 
+CREATE OR REPLACE FUNCTION order_sweep.is_superuser(role name)
+RETURNS boolean LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT EXISTS (SELECT FROM pg_roles r WHERE r.rolname = role AND r.rolsuper)
+$$;
+COMMENT ON FUNCTION order_sweep.is_superuser IS
+    'is there such a role, and is it a superuser';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_definer(s order_sweep.sweep)
+RETURNS void LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _owner name := (SELECT pg_get_userbyid(c.relowner) FROM pg_class c
+                     WHERE c.oid = s.orders::regclass);
+BEGIN
+    IF order_sweep.is_superuser(s.owner) AND NOT order_sweep.is_superuser(_owner)
+    THEN
+        RAISE WARNING USING
+            MESSAGE = format('sweep: %s belongs to %I, a superuser: its SQL runs '
+                             'with all rights, and only a superuser may look '
+                             'after it', s.name, s.owner),
+            HINT = format('SELECT order_sweep.undefine(%L), and call define as '
+                          'role %I, which owns %s.', s.name, _owner, s.orders);
+    END IF;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_definer IS
+    'warn where a superuser defines a sweep of the tables of a role that is '
+    'none';
+
 CREATE OR REPLACE FUNCTION order_sweep.define_in(
     path text[], INOUT s order_sweep.sweep)
 LANGUAGE plpgsql
@@ -541,6 +572,7 @@ BEGIN
     END IF;
     PERFORM order_sweep.check_journal(s);
     s.owner := current_user;
+    PERFORM order_sweep.check_definer(s);
     s := order_sweep.calls(s);
 END $$;
 COMMENT ON FUNCTION order_sweep.define_in IS

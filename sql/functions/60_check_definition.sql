@@ -151,7 +151,12 @@ AS $$
            format('cannot look as role %I: role %I is no member of it', s.owner,
                   current_user),
            'Its SQL is looked at with its rights; here it was left out.',
-           format('GRANT %I TO %I;', s.owner, current_user)
+           -- nobody wants to be a member of a superuser
+           CASE WHEN order_sweep.is_superuser(s.owner)
+                THEN format('SELECT order_sweep.undefine(%L); then call '
+                            'order_sweep.define as the role that owns the '
+                            'tables.', s.name)
+                ELSE format('GRANT %I TO %I;', s.owner, current_user) END
      WHERE NOT order_sweep.may_look_as(s.owner)
     UNION ALL
     (SELECT 'fail', 'books', format('role %I has no %s', s.owner, n.right),

@@ -99,6 +99,19 @@ finds 'an owner whom one is no member of' 78 \
 fail|tidy|search path|$owner may create in schema public|REVOKE CREATE ON SCHEMA public FROM $owner;"
 super "$mend"
 clean 'a member again'
+super "ALTER ROLE $other SUPERUSER; REVOKE $other FROM $owner"
+mend="SELECT order_sweep.undefine('tidy');"
+runs 78 check --format=json
+is 'an owner who is a superuser' "$(read_findings | sed -n 1p)" \
+    "fail|tidy|owner|cannot look as role $other: role $owner is no member of it|$mend then call order_sweep.define as the role that owns the tables."
+change "$mend"
+define_as_before
+clean 'defined by the owner of the tables'
+super "ALTER ROLE $other NOSUPERUSER; GRANT $other TO $owner"
+change "$mend"
+define "unpaid => \$\$state = 'open'\$\$, since => 'at', after => '1 hour',
+    run_as => '$other'"
+clean 'defined for another role again'
 super "DROP OWNED BY $other; ALTER ROLE $other RENAME TO ${other}_gone"
 mend="SELECT order_sweep.undefine('tidy');"
 finds 'an owner that is gone' 78 "fail|tidy|owner|role $other, which it belongs to, does not exist|$mend"

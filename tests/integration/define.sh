@@ -258,6 +258,14 @@ warned other 'sweep: the journal has orders of again from when it was defined be
 change "DELETE FROM order_sweep.journal WHERE sweep = 'again'"
 warned again ''
 
+# A superuser's sweep of tables that are not his: a warning.
+new_role "rail_$$"
+change "ALTER TABLE shop.again OWNER TO rail_$$"
+warned again "sweep: again belongs to $superuser, a superuser: its SQL runs with\
+ all rights, and only a superuser may look after it"
+change "ALTER TABLE shop.again OWNER TO $superuser"
+warned again ''
+
 # --- All arguments at once ---------------------------------------------------
 
 # Literals that look like the end of something are what they are; bare columns
