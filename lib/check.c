@@ -55,7 +55,7 @@ static const char INSUFFICIENT_PRIVILEGE[] = "42501";
 static enum osw_colour
 colour_of(const char *level)
 {
-    if (strcmp(level, "ok") == 0) {
+    if (strcmp(level, "ok") == 0 || strcmp(level, "note") == 0) {
         return OSW_PLAIN;
     }
     return strcmp(level, "warn") == 0 ? OSW_YELLOW : OSW_RED;
@@ -110,6 +110,8 @@ tell(struct check *check, const struct finding *finding)
 {
     if (strcmp(finding->level, "ok") == 0) {
         check->counts->ok++;
+    } else if (strcmp(finding->level, "note") == 0) {
+        check->counts->note++;
     } else if (strcmp(finding->level, "warn") == 0) {
         check->counts->warn++;
     } else {

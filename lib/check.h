@@ -17,6 +17,7 @@
 /* How many findings there were, by level. */
 struct osw_check_counts {
     int ok;
+    int note;
     int warn;
     int fail;
     bool blind; /* the schema is not ours: nothing else could be looked at */

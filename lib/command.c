@@ -157,7 +157,7 @@ osw_command_check(const struct osw_options *options,
                   FILE *out)
 {
     struct osw_task task;
-    struct osw_check_counts counts = {0, 0, 0, false};
+    struct osw_check_counts counts = {0, 0, 0, 0, false};
     struct osw_error error = OSW_ERROR_INIT;
 
     osw_task_begin_answer(&task, options, started_ms, out);

@@ -27,6 +27,8 @@ BEGIN
            format('SELECT FROM %s o WHERE %s', s.orders, v.test)
       FROM (VALUES
         ('unpaid', c.unpaid),
+        -- for its plan: the tables in which payments may be
+        ('look, rules', c.unpaid || ' AND ' || c.allowed),
         (CASE WHEN s.deadline IS NULL THEN 'since' ELSE 'deadline' END,
          format('%s < NULL::%s', c.clock, s.clock_type)),
         ('event', 'pg_catalog.to_jsonb((' || s.event || E'\n)) IS NOT NULL'),

@@ -107,7 +107,7 @@ COMMENT ON FUNCTION order_sweep.check_nulls IS
     'and fails for every order';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_payments(
-    s order_sweep.sweep, argument text, plan json)
+    s order_sweep.sweep, plan json)
 RETURNS TABLE (level text, item text, what text, why text, mend text)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -117,11 +117,15 @@ DECLARE
     _orders regclass[] := order_sweep.relations(order_sweep.relation(s.orders));
     _deferred boolean;
 BEGIN
+    -- The plan is that of all of them: a line a table, however many read it.
     FOR what, _deferred IN
         SELECT DISTINCT format(CASE WHEN d.deferred
-                   THEN '%s looks into %s, whose foreign key to %s is deferred'
-                   ELSE '%s looks into %s, which no foreign key ties to %s' END,
-                   argument, r.relation, s.orders), d.deferred
+                   THEN 'the look for due orders reads %s, whose foreign key to '
+                        '%s is deferred'
+                   ELSE 'the look for due orders reads %s, which no foreign key '
+                        'ties to %s' END,
+                   coalesce(pg_partition_root(r.relation), r.relation),
+                   s.orders), d.deferred
           FROM (SELECT order_sweep.node_relation(node) AS relation
                   FROM order_sweep.plan_nodes(plan)) r,
                -- checked at the commit: no lock on the order until then
@@ -139,7 +143,7 @@ BEGIN
                                    OR NOT k.condeferred
                                    AND k.conrelid = r.relation
                                    AND k.confrelid = ANY (_orders))) LOOP
-        level := 'warn';
+        level := 'note'; -- a shop may have none on purpose
         item := 'foreign key';
         why := 'A payment being inserted there is seen only if its transaction '
                'also locks or changes the order''s row.';
@@ -151,8 +155,8 @@ BEGIN
     END LOOP;
 END $$;
 COMMENT ON FUNCTION order_sweep.check_payments IS
-    'tables that a rule looks into and that no foreign key ties to the orders at '
-    'once: the shop''s half of the payment contract';
+    'tables that unpaid or a rule looks into and that no foreign key ties to the '
+    'orders at once: the shop''s half of the payment contract';
 
 CREATE OR REPLACE FUNCTION order_sweep.check_hidden(
     s order_sweep.sweep, argument text, plan json)

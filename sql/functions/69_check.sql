@@ -1,6 +1,7 @@
 -- What order-sweep check asks.  Nothing here writes; a finding is a level (ok,
--- warn, fail), the sweep it belongs to (NULL: all), what it is about, what was
--- found, why that matters, and how to mend it.
+-- note, warn, fail), the sweep it belongs to (NULL: all), what it is about, what
+-- was found, why that matters, and how to mend it.  A note is what may be so on
+-- purpose.
 
 CREATE OR REPLACE FUNCTION order_sweep.check_plan(
     sweep text, argument text, plan json)
@@ -20,12 +21,13 @@ BEGIN
         RETURN QUERY SELECT * FROM order_sweep.check_look(s);
         RETURN QUERY SELECT * FROM order_sweep.check_failures(s);
         RETURN QUERY SELECT * FROM order_sweep.check_retention(s);
+    ELSIF argument = 'look, rules' THEN
+        RETURN QUERY SELECT * FROM order_sweep.check_payments(s, plan);
     ELSIF argument LIKE 'each%' THEN
         RETURN QUERY SELECT * FROM order_sweep.check_inserts(argument, plan);
     ELSIF argument = 'set' THEN
         RETURN QUERY SELECT * FROM order_sweep.check_nulls(s, plan);
     ELSIF argument LIKE 'unless%' OR argument IN ('unpaid', 'paid') THEN
-        RETURN QUERY SELECT * FROM order_sweep.check_payments(s, argument, plan);
         RETURN QUERY SELECT * FROM order_sweep.check_hidden(s, argument, plan);
     END IF;
 END $$;

@@ -174,10 +174,9 @@ rule="(SELECT l.what FROM shop.log l WHERE l.id = o.id ORDER BY l.at DESC LIMIT 
 define "unpaid => \$\$state = 'open' AND $rule IS DISTINCT FROM 'paid'\$\$,
     since => 'at', after => '1 hour',
     unless => json_build_object('logged', \$rule\$$rule = 'paid'\$rule\$)"
-runs 1 check --format=json
+runs 0 check --format=json
 is 'a rule with a sort of its own' "$(read_findings | cut -d '|' -f 1-4)" \
-    'warn|tidy|foreign key|unpaid looks into shop.log, which no foreign key ties to shop.t
-warn|tidy|foreign key|unless "logged" looks into shop.log, which no foreign key ties to shop.t'
+    'note|tidy|foreign key|the look for due orders reads shop.log, which no foreign key ties to shop.t'
 change 'TRUNCATE shop.t'
 define_as_before
 clean 'as before'

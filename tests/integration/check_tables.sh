@@ -95,7 +95,7 @@ change "SELECT FROM order_sweep.define(sweep => 'seen', orders => 'shop.w',
         'EXISTS (SELECT FROM shop.w_note n WHERE n.v_id = o.id)'))"
 clean 'a foreign key to the table under a view of a view'
 change 'ALTER TABLE shop.w_note DROP CONSTRAINT w_note_v_id_at_fkey'
-finds 'no foreign key to it' 1 "warn|seen|foreign key|unless \"noted\" looks into shop.w_note, which no foreign key ties to shop.w|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid."
+finds 'no foreign key to it' 0 "note|seen|foreign key|the look for due orders reads shop.w_note, which no foreign key ties to shop.w|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid."
 change "SELECT FROM order_sweep.define(sweep => 'seen', orders => 'shop.w',
     key => '{id}', unpaid => \$\$state = 'open'\$\$, since => 'at',
     after => '1 hour', set => \$\$state = 'closed'\$\$)"
@@ -286,36 +286,34 @@ done
 
 # --- Payments without a foreign key ------------------------------------------
 
-# untied ARGUMENT TABLE ORDERS [SWEEP]: the finding.
+# untied TABLE ORDERS [SWEEP]: the finding.
 untied()
 {
-    printf "warn|%s|foreign key|%s looks into %s, which no foreign key ties to %s|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid." \
-        "${4:-tidy}" "$1" "$2" "$3"
+    printf "note|%s|foreign key|the look for due orders reads %s, which no foreign key ties to %s|Add a foreign key to the orders table, or let paying update the order's row under the condition that it is unpaid." \
+        "${3:-tidy}" "$1" "$2"
 }
 change 'CREATE TABLE shop.note (id int PRIMARY KEY, t_id int)'
 define "unpaid => \$\$state = 'open'\$\$, since => 'at', after => '1 hour',
     unless => json_build_object('noted',
         'EXISTS (SELECT FROM shop.note n WHERE n.t_id = o.id)')"
 breaks 'a rule without a foreign key' '' \
-    "$(untied 'unless "noted"' shop.note shop.t)" \
+    "$(untied shop.note shop.t)" \
     'ALTER TABLE shop.note ADD FOREIGN KEY (t_id) REFERENCES shop.t'
 define "unpaid => \$\$state = 'open' AND NOT EXISTS
     (SELECT FROM shop.note n WHERE n.t_id = o.id)\$\$, since => 'at',
     after => '1 hour'"
 breaks 'unpaid that looks into a table without a foreign key' \
     'ALTER TABLE shop.note DROP CONSTRAINT note_t_id_fkey' \
-    "$(untied 'unpaid' shop.note shop.t)" \
+    "$(untied shop.note shop.t)" \
     'ALTER TABLE shop.note ADD FOREIGN KEY (t_id) REFERENCES shop.t'
 breaks 'the foreign key of payments dropped' \
     'ALTER TABLE shop.payment DROP CONSTRAINT payment_order_id_fkey' \
-    "$(untied paid shop.payment shop.orders cancel_unpaid)
-$(untied 'unless "payment received"' shop.payment shop.orders cancel_unpaid)" \
+    "$(untied shop.payment shop.orders cancel_unpaid)" \
     'ALTER TABLE shop.payment ADD FOREIGN KEY (order_id) REFERENCES shop.orders'
 breaks 'the foreign key of payments deferred' \
     'ALTER TABLE shop.payment ALTER CONSTRAINT payment_order_id_fkey
         DEFERRABLE INITIALLY DEFERRED' \
-    "warn|cancel_unpaid|foreign key|paid looks into shop.payment, whose foreign key to shop.orders is deferred|Make it INITIALLY IMMEDIATE, or let paying update the order's row under the condition that it is unpaid.
-warn|cancel_unpaid|foreign key|unless \"payment received\" looks into shop.payment, whose foreign key to shop.orders is deferred|Make it INITIALLY IMMEDIATE, or let paying update the order's row under the condition that it is unpaid." \
+    "note|cancel_unpaid|foreign key|the look for due orders reads shop.payment, whose foreign key to shop.orders is deferred|Make it INITIALLY IMMEDIATE, or let paying update the order's row under the condition that it is unpaid." \
     'ALTER TABLE shop.payment ALTER CONSTRAINT payment_order_id_fkey
         DEFERRABLE INITIALLY IMMEDIATE'
 define_as_before

@@ -74,11 +74,11 @@ read_findings()
 read_text()
 {
     printf '%s\n' "$out" | awk '
-        /^(ok|warn|fail)  / || /^ok    / {
+        /^(ok|note|warn|fail) +/ {
             if (line != "") print line
             line = ""
         }
-        /^(warn|fail)  / { line = $0 }
+        /^(note|warn|fail)  / { line = $0 }
         /^      mend: / { if (line != "") line = line "|" substr($0, 13) }
         /^            / { if (line != "") line = line "\n" substr($0, 13) }
         END { if (line != "") print line }'
@@ -86,9 +86,9 @@ read_text()
 
 as_text()
 {
-    printf '%s' "$1" | sed -E 's/^(warn|fail)\|\|/\1  /
-        s/^(warn|fail)\|([a-z_0-9]+)\|/\1  \2: /
-        s/^((warn|fail)  ([a-z_0-9]+: )?[a-z ]+)\|/\1: /; s/\|$//'
+    printf '%s' "$1" | sed -E 's/^(note|warn|fail)\|\|/\1  /
+        s/^(note|warn|fail)\|([a-z_0-9]+)\|/\1  \2: /
+        s/^((note|warn|fail)  ([a-z_0-9]+: )?[a-z ]+)\|/\1: /; s/\|$//'
 }
 
 # The items that were compared as text too: one of a kind is enough.
@@ -102,7 +102,7 @@ finds()
     is "$what" "$(read_findings)" "$wanted"
     is "$what: no message" "$err" ''
     is "$what: each with its reason" "$(printf '%s' "$out" |
-        grep -E '"level":"(warn|fail)"' | grep -c '"why":null' || :)" 0
+        grep -E '"level":"(note|warn|fail)"' | grep -c '"why":null' || :)" 0
     item=$(printf '%s' "$wanted" | cut -d '|' -f 1,3 | sort -u)
     if [ -z "${as_text_seen[${item:-none}]:-}" ]; then
         as_text_seen[${item:-none}]=yes
@@ -129,6 +129,7 @@ breaks()
     change "$2"
     case $3 in
     fail* | *$'\n'fail*) code=78 ;;
+    note*) code=0 ;;
     esac
     finds "$1" "$code" "$3"
     while IFS= read -r line; do
