@@ -399,10 +399,11 @@ osw_command_migrate(const struct osw_options *options, FILE *out)
         } else if (task.format != OSW_REPORT_NONE) {
             (void)fprintf(out,
                           "schema order_sweep: version %d, was %d; %d "
-                          "definitions generated anew\n",
+                          "definition%s generated anew\n",
                           result.to,
                           result.from,
-                          result.regenerated);
+                          result.regenerated,
+                          result.regenerated == 1 ? "" : "s");
         }
     }
     osw_task_end(&task);

@@ -744,15 +744,18 @@ settle_accounts(struct sweep *s)
         osw_log_of(
             OSW_LOG_ERROR,
             s->config->name,
-            "%lld orders failed for the tenth time and are quarantined; see "
-            "order_sweep.failure, then order-sweep retry",
-            (long long)s->quarantined);
+            "%lld %s quarantined; see order_sweep.failure, then order-sweep "
+            "retry",
+            (long long)s->quarantined,
+            s->quarantined == 1 ? "order failed for the tenth time and is"
+                                : "orders failed for the tenth time and are");
     }
     if (s->failures_logged > OSW_SWEEP_LOGGED) {
         osw_log_of(OSW_LOG_ERROR,
                    s->config->name,
-                   "%lld more orders failed; see order_sweep.failure",
-                   (long long)(s->failures_logged - OSW_SWEEP_LOGGED));
+                   "%lld more order%s failed; see order_sweep.failure",
+                   (long long)(s->failures_logged - OSW_SWEEP_LOGGED),
+                   s->failures_logged - OSW_SWEEP_LOGGED == 1 ? "" : "s");
     }
     osw_order_clear(&s->waiting);
     for (int job = 0; job < s->config->jobs; job++) {

@@ -159,8 +159,9 @@ log_signal(const char *name, const struct osw_sweep_result *result)
 {
     osw_log_of(OSW_LOG_ERROR,
                name,
-               "stopped by a signal after %" PRId64 " orders",
-               result->counts[OSW_OUTCOME_SWEPT]);
+               "stopped by a signal after %" PRId64 " order%s",
+               result->counts[OSW_OUTCOME_SWEPT],
+               result->counts[OSW_OUTCOME_SWEPT] == 1 ? "" : "s");
 }
 
 void
@@ -219,9 +220,11 @@ log_end(struct osw_worker *worker,
     if (unknown > 0) {
         osw_log_of(OSW_LOG_ERROR,
                    name,
-                   "the outcome of %" PRId64 " orders is unknown; the next run "
-                   "settles them",
-                   unknown);
+                   "the outcome of %" PRId64 " order%s is unknown; the next "
+                   "run settles %s",
+                   unknown,
+                   unknown == 1 ? "" : "s",
+                   unknown == 1 ? "it" : "them");
     }
 }
 
@@ -295,9 +298,11 @@ close_books(struct osw_worker *worker, struct osw_turn *turn, bool *prune)
         result->counts[OSW_OUTCOME_SWEPT] > 0) {
         osw_log_of(OSW_LOG_ERROR,
                    turn->name,
-                   "%" PRId64 " orders were swept, but are not known to be "
-                   "durable",
-                   result->counts[OSW_OUTCOME_SWEPT]);
+                   "%" PRId64 " %s not known to be durable",
+                   result->counts[OSW_OUTCOME_SWEPT],
+                   result->counts[OSW_OUTCOME_SWEPT] == 1
+                       ? "order was swept, but is"
+                       : "orders were swept, but are");
         result->rest = true;
     }
     return false;

@@ -317,8 +317,9 @@ BEGIN
         order_sweep_what := 'last failure';
         order_sweep_value := order_sweep_row.sqlstate
             || ': ' || order_sweep_row.message
-            || ' (' || order_sweep_row.attempts || ' attempts, the last at '
-            || order_sweep_row.failed_at || ')';
+            || ' (' || order_sweep_row.attempts || ' attempt'
+            || CASE order_sweep_row.attempts WHEN 1 THEN '' ELSE 's' END
+            || ', the last at ' || order_sweep_row.failed_at || ')';
         RETURN NEXT;
         IF order_sweep_state = 'sweep' AND order_sweep_row.quarantined THEN
             order_sweep_state := 'not swept: quarantined';

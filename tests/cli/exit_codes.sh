@@ -248,7 +248,7 @@ unchanged "$before"
 kill -TERM "$pid"
 open_gates
 finish 75
-says_like 'cancel_unpaid: stopped by a signal after [0-9]* orders'
+says_like 'cancel_unpaid: stopped by a signal after [0-9]* order*'
 value 'signal t' "SELECT concat_ws(' ', stopped, rest)
     FROM order_sweep.run ORDER BY id DESC LIMIT 1"
 

@@ -75,7 +75,7 @@ runs 1
 next=$(ask 'SELECT next_try FROM order_sweep.failure')
 explains 'back-off' "not swept: back-off until $next" "$order"
 is 'the last error' "$(parts | sed -n 's/, the last at .*/)/; /^last/p')" \
-    'last failure|P0001: not today (1 attempts)'
+    'last failure|P0001: not today (1 attempt)'
 change 'UPDATE order_sweep.failure SET quarantined = true, attempts = 10'
 explains 'quarantined' 'not swept: quarantined' "$order"
 change "UPDATE order_sweep.failure SET quarantined = false,

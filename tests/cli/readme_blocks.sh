@@ -193,7 +193,7 @@ kill -TERM "$lingers"
 status=0
 wait "$lingers" || status=$?
 is 'the end of the run that lingers' 75 "$status"
-says 'cancel_unpaid: stopped by a signal after 1 orders'
+says 'cancel_unpaid: stopped by a signal after 1 order'
 
 block '--metrics-file'
 here

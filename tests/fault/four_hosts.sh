@@ -241,7 +241,7 @@ for way in $ways; do
     in_way "$way"
     # The lost host knows what it does not know.
     ended 69 $cut
-    grep -q 'outcome of [0-9]* orders is unknown' "$err" ||
+    grep -q 'outcome of [0-9]* orders* is unknown' "$err" ||
         die 'the unknown orders are not told'
     truthful
     is 'unknown orders are reported' t \

@@ -85,13 +85,13 @@ WITH told AS (
     UNION ALL
     SELECT format('%s unknown, on stderr: %s', unknown, said)
       FROM first, substring(
-           :'err' FROM 'outcome of (\d+) orders is unknown') AS said
+           :'err' FROM 'outcome of (\d+) orders? is unknown') AS said
      WHERE nullif(unknown, 0) IS DISTINCT FROM said::bigint
 
     UNION ALL
     SELECT format('%s not known to be durable, on stderr: %s', swept, said)
       FROM first, substring(
-           :'err' FROM '(\d+) orders were swept, but are not known') AS said
+           :'err' FROM '(\d+) (?:order was|orders were) swept, but') AS said
      WHERE said::bigint IS DISTINCT FROM CASE
                WHEN stopped = 'lost' AND :'batch' THEN nullif(swept, 0)
            END

@@ -98,7 +98,7 @@ SQL
 )"
 said | grep -q '^order-sweep: cancel_unpaid: terminating connection due to ' ||
     die 'the loss is not told'
-grep -q 'outcome of [0-9]* orders is unknown' "$err" ||
+grep -q 'outcome of [0-9]* orders* is unknown' "$err" ||
     die 'the unknown orders are not told'
 grep -q '99 orders were swept, but are not known to be durable' "$err" ||
     die 'the durability is not told'

@@ -85,7 +85,7 @@ is 'it is booked' "$(ask 'SELECT order_key, attempts FROM order_sweep.failure')"
 change "UPDATE order_sweep.failure SET attempts = 9, next_try = now()"
 runs 1 --sweep=cancel_unpaid
 is 'the tenth attempt' "$(printf '%s\n' "$err" | tail -n 1)" \
-    'order-sweep: cancel_unpaid: 1 orders failed for the tenth time and are quarantined; see order_sweep.failure, then order-sweep retry'
+    'order-sweep: cancel_unpaid: 1 order failed for the tenth time and is quarantined; see order_sweep.failure, then order-sweep retry'
 change 'DROP TRIGGER mute ON shop.orders; DELETE FROM order_sweep.failure'
 
 # --- A broken definition quarantines nobody -----------------------------------
