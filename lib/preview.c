@@ -102,20 +102,18 @@ cell_text(const struct osw_pg_answer *rows, int row, int column)
     return text;
 }
 
-/* The columns that the widest cells need: a control character is written as
- * one sign, and counts as one. */
+/* The columns that the widest cells need. */
 static void
 measure(const struct osw_pg_answer *rows, int widths[SHOWN])
 {
-    char age[OSW_DURATION_TEXT_SIZE];
-
     for (int column = 0; column < SHOWN; column++) {
         widths[column] = 0;
         for (int row = -1; row < rows->rows; row++) {
-            const int width =
-                osw_screen_width(cell_value(rows, row, column, age));
+            char *text = cell_text(rows, row, column);
+            const int width = text != NULL ? osw_screen_width(text) : 0;
 
             widths[column] = width > widths[column] ? width : widths[column];
+            free(text);
         }
     }
 }

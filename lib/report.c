@@ -6,33 +6,23 @@
 #include "duration.h"
 #include "json.h"
 
-/* The controls beyond ASCII, U+0080 to U+009F, are two bytes in UTF-8. */
-static bool
-is_wide_control(const char *text)
-{
-    return (unsigned char)text[0] == 0xc2 &&
-           ((unsigned char)text[1] & 0xe0) == 0x80;
-}
-
 /* indent below 0: a line break is a control character like others. */
 static int
 write_plain(FILE *out, const char *text, int indent)
 {
     int columns = 0;
 
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
+    while (*text != '\0') {
+        const unsigned char c = (unsigned char)*text;
+        const size_t control = osw_control_length(text);
 
         if (c == '\n' && indent >= 0) {
             (void)fprintf(out, "\n%*s", indent, "");
-            continue;
+        } else {
+            (void)fputc(control > 0 ? '?' : c, out);
+            columns += (c & 0xc0) != 0x80 ? 1 : 0;
         }
-        if (is_wide_control(text)) {
-            text++;
-            c = '?';
-        }
-        (void)fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
-        columns += (c & 0xc0) != 0x80 ? 1 : 0;
+        text += control > 0 ? control : 1;
     }
     return columns;
 }

@@ -39,9 +39,9 @@ void osw_report_write(FILE *out,
                       const struct osw_report *report);
 
 /*
- * Write text for a terminal: control characters, which a key may hold, as
- * "?".  Returns the number of columns written, counting a UTF-8 character as
- * one.
+ * Write text for a terminal: control characters, which a key may hold (see
+ * osw_control_length), as "?".  Returns the number of columns written, counting
+ * a UTF-8 character as one.
  */
 int osw_report_plain(FILE *out, const char *text);
 

@@ -61,20 +61,46 @@ osw_exit_graver(enum osw_exit a, enum osw_exit b)
     return exit_gravity(a) >= exit_gravity(b) ? a : b;
 }
 
+/* What turns or breaks a line, in UTF-8: U+200E and U+200F, U+2028 to U+202E,
+ * U+2066 to U+2069. */
 static bool
-is_control(char c)
+is_long_control(const unsigned char *bytes)
 {
-    unsigned char byte = (unsigned char)c;
-
-    return byte < 0x20 || byte == 0x7f;
+    return bytes[0] == 0xe2 &&
+           ((bytes[1] == 0x80 && (bytes[2] == 0x8e || bytes[2] == 0x8f ||
+                                  (bytes[2] >= 0xa8 && bytes[2] <= 0xae))) ||
+            (bytes[1] == 0x81 && bytes[2] >= 0xa6 && bytes[2] <= 0xa9));
 }
 
-/* The controls beyond ASCII, U+0080 to U+009F, are two bytes in UTF-8. */
-static bool
-is_wide_control(const char *text)
+size_t
+osw_control_length(const char *text)
 {
-    return (unsigned char)text[0] == 0xc2U &&
-           ((unsigned char)text[1] & 0xe0U) == 0x80U;
+    const unsigned char *bytes = (const unsigned char *)text;
+
+    if (bytes[0] < 0x20 || bytes[0] == 0x7f) {
+        return bytes[0] != '\0' ? 1 : 0;
+    }
+    /* U+0080 to U+009F, U+061C */
+    if ((bytes[0] == 0xc2 && (bytes[1] & 0xe0U) == 0x80U) ||
+        (bytes[0] == 0xd8 && bytes[1] == 0x9c)) {
+        return 2;
+    }
+    return is_long_control(bytes) ? 3 : 0;
+}
+
+/* The length of the blank or control that text of this length ends with. */
+static size_t
+end_length(const char *text, size_t length)
+{
+    if (length > 0 && text[length - 1] == ' ') {
+        return 1;
+    }
+    for (size_t size = 1; size <= 3 && size <= length; size++) {
+        if (osw_control_length(text + length - size) == size) {
+            return size;
+        }
+    }
+    return 0;
 }
 
 /* The length of the text without the blanks and controls at its end. */
@@ -82,15 +108,11 @@ static size_t
 trimmed_length(const char *text)
 {
     size_t length = strlen(text);
+    size_t size = end_length(text, length);
 
-    while (length > 0) {
-        if (is_control(text[length - 1]) || text[length - 1] == ' ') {
-            length--;
-        } else if (length > 1 && is_wide_control(text + length - 2)) {
-            length -= 2;
-        } else {
-            break;
-        }
+    while (size > 0) {
+        length -= size;
+        size = end_length(text, length);
     }
     return length;
 }
@@ -116,15 +138,16 @@ gap_length(const char *text, const char *end, bool *control)
 
     *control = false;
     while (at < end) {
-        if (is_control(*at)) {
+        const size_t size = osw_control_length(at);
+
+        if (size > 0) {
             *control = true;
-        } else if (is_wide_control(at)) {
-            *control = true;
+            at += size;
+        } else if (*at == ' ') {
             at++;
-        } else if (*at != ' ') {
+        } else {
             break;
         }
-        at++;
     }
     return (size_t)(at - text);
 }

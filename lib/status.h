@@ -79,6 +79,13 @@ bool osw_error_hint(struct osw_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
+ * The length in bytes of the control character that text begins with, 0 if it
+ * begins with none.  Those that turn the direction of what follows, or break
+ * the line, count: a key that holds one would be read as another.
+ */
+size_t osw_control_length(const char *text);
+
+/*
  * Copy text into a field of size bytes as one line: control characters and the
  * blanks about them become one blank, trailing blanks go, a text that does not
  * fit ends in "...", never within a UTF-8 character.  Field and text may be the

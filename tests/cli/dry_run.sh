@@ -220,7 +220,7 @@ INSERT INTO shop.odd
 SELECT key, now() - interval '1 hour' - n * interval '1 minute', 1
   FROM unnest(ARRAY['plain', E'line\nbreak\ttab', E'\x1b[31mred\x1b[0m\x07',
                     'say "hi"', $$it's$$, 'back\slash', '{"a": [1]}',
-                    'größe 数 🛒', ' ', '', E'\x7f\u0085', '%s%n', 'a, b'])
+                    'größe 数 🛒', ' ', '', E'\x7f\u0085\u202e', '%s%n', 'a, b'])
        WITH ORDINALITY AS t (key, n);
 SELECT order_sweep.define(
     sweep => 'odd', orders => 'shop.odd', key => '{key}',
@@ -240,6 +240,9 @@ if LC_ALL=C tr -d '\n' <"$out" | LC_ALL=C grep -q '[[:cntrl:]]'; then
 fi
 if LC_ALL=C grep -q "$(printf '\302[\200-\237]')" "$out"; then
     die 'a control character beyond ASCII in the text'
+fi
+if grep -q $'\u202e' "$out"; then
+    die 'a character that turns the text'
 fi
 grep -q 'größe 数 🛒' "$out" || die 'a letter beyond ASCII is lost'
 run 0

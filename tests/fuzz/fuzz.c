@@ -68,19 +68,44 @@ fuzz_is_utf8(const char *text)
     return is;
 }
 
+size_t
+fuzz_control_length(const char *text)
+{
+    static const char *const turning[] = {"\u061c",
+                                          "\u200e",
+                                          "\u200f",
+                                          "\u2028",
+                                          "\u2029",
+                                          "\u202a",
+                                          "\u202b",
+                                          "\u202c",
+                                          "\u202d",
+                                          "\u202e",
+                                          "\u2066",
+                                          "\u2067",
+                                          "\u2068",
+                                          "\u2069"};
+    const unsigned char first = (unsigned char)text[0];
+    const unsigned char second = first != '\0' ? (unsigned char)text[1] : 0;
+
+    for (size_t i = 0; i < sizeof turning / sizeof turning[0]; i++) {
+        if (strncmp(text, turning[i], strlen(turning[i])) == 0) {
+            return strlen(turning[i]);
+        }
+    }
+    if (first == 0xc2 && second >= 0x80 && second <= 0x9f) {
+        return 2;
+    }
+    return (first > 0 && first < 0x20) || first == 0x7f ? 1 : 0;
+}
+
 bool
 fuzz_is_plain(const char *text)
 {
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)text[0];
-        unsigned char next = (unsigned char)text[1];
-
-        if (c < 0x20 || c == 0x7f ||
-            (c == 0xc2 && next >= 0x80 && next <= 0x9f)) {
-            return false;
-        }
+    while (*text != '\0' && fuzz_control_length(text) == 0) {
+        text++;
     }
-    return true;
+    return *text == '\0';
 }
 
 unsigned

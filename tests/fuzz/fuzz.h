@@ -47,6 +47,9 @@ bool fuzz_is_utf8(const char *text);
 /* True if there is no control character in text, of ASCII or beyond. */
 bool fuzz_is_plain(const char *text);
 
+/* A control character at this place: its length, else 0. */
+size_t fuzz_control_length(const char *text);
+
 /* Take the first byte of the input as a number; 0 if there is none. */
 unsigned fuzz_take(const uint8_t **data, size_t *size);
 

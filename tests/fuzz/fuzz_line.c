@@ -13,19 +13,6 @@
 
 #include "fuzz.h"
 
-/* A control character at this place: its length, else 0. */
-static size_t
-control_length(const char *text)
-{
-    unsigned char first = (unsigned char)text[0];
-    unsigned char second = first != '\0' ? (unsigned char)text[1] : 0;
-
-    if (first == 0xc2 && second >= 0x80 && second <= 0x9f) {
-        return 2;
-    }
-    return (first > 0 && first < 0x20) || first == 0x7f ? 1 : 0;
-}
-
 /*
  * The text as one line, to be freed: a control character with the blanks and
  * others about it is one blank, and there is none at the end.
@@ -40,7 +27,7 @@ joined(const char *text)
 
     REQUIRE(line != NULL);
     while (*text != '\0') {
-        size_t size = control_length(text);
+        size_t size = fuzz_control_length(text);
 
         if (size > 0 || *text == ' ') {
             control = control || size > 0;

@@ -167,6 +167,8 @@ one_line_cuts_and_cleans(void **state)
         {10, "123456789   \n", "123456789"},
         {10, "\x01\x1f\x7f!", " !"},
         {10, "a\xc2\x85z\xc2\x85\n\xc2\x85", "a z"},
+        {10, "a\xe2\x80\xae z\xe2\x81\xa9 \xd8\x9c", "a z"},
+        {10, "\xe2\x80\xa8!\xe2\x80", " !\xe2\x80"},
         /* Blanks are the text's own, but not those about a line break. */
         {10, "a  b", "a  b"},
         {10, "a \r\n\t b", "a b"},
