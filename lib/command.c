@@ -34,6 +34,7 @@ show(struct osw_task *task,
     }
     if (!osw_preview(task->pg,
                      sweep->name,
+                     sweep->paused,
                      task->window,
                      task->options->limit,
                      task->hard_ms,

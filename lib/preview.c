@@ -320,6 +320,7 @@ write_totals_text(const struct osw_screen *screen,
 static void
 write_totals_json(FILE *out,
                   const char *sweep,
+                  bool paused,
                   const struct osw_pg_answer *totals)
 {
     int oldest = find_oldest(totals);
@@ -343,12 +344,13 @@ write_totals_json(FILE *out,
         osw_json_string(out, osw_pg_value(totals, oldest, TOTAL_OLDEST));
         (void)fputc('}', out);
     }
-    (void)fputs("}\n", out);
+    (void)fprintf(out, ",\"paused\":%s}\n", paused ? "true" : "false");
 }
 
 bool
 osw_preview(struct osw_pg *pg,
             const char *sweep,
+            bool paused,
             const char *window,
             int limit,
             int64_t deadline_ms,
@@ -373,10 +375,12 @@ osw_preview(struct osw_pg *pg,
         osw_fault_classify(error);
     } else if (format == OSW_REPORT_JSON) {
         write_rows_json(screen->out, sweep, &rows);
-        write_totals_json(screen->out, sweep, &totals);
+        write_totals_json(screen->out, sweep, paused, &totals);
     } else {
         osw_screen_write(screen, OSW_BOLD, sweep);
-        (void)fputs(": dry run, nothing is changed\n", screen->out);
+        (void)fprintf(screen->out,
+                      ": dry run, nothing is changed%s\n",
+                      paused ? "; paused, so that no run sweeps it" : "");
         if ((rows.rows > 0 && !write_rows_text(screen, &rows)) ||
             !write_totals_text(screen, &totals, rows.rows)) {
             done = osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");

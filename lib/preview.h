@@ -21,11 +21,12 @@ bool osw_preview_end(struct osw_pg *pg,
 
 /*
  * Write the dry run of one sweep: at most limit rows, then totals over all of
- * them and the oldest due row.  JSON is a line a row, and a line with totals;
- * the screen is for people.
+ * them and the oldest due row; of a paused one it says so.  JSON is a line a
+ * row, and a line with totals; the screen is for people.
  */
 bool osw_preview(struct osw_pg *pg,
                  const char *sweep,
+                 bool paused,
                  const char *window,
                  int limit,
                  int64_t deadline_ms,

@@ -249,6 +249,20 @@ run 0
 silent
 value 13 'SELECT count(*) FROM order_sweep.journal'
 
+# A sweep that is paused.
+sql -o /dev/null -c "SELECT order_sweep.pause('odd')"
+run 0 --dry-run
+is 'the first line of a paused sweep' \
+    'odd: dry run, nothing is changed; paused, so that no run sweeps it' \
+    "$(sed -n 1p "$out")"
+list_all
+is 'paused, in JSON' 'true' \
+    "$(ask_lines "$list" "SELECT l->>'paused' FROM line WHERE l ? 'totals'")"
+sql -o /dev/null -c "SELECT order_sweep.resume('odd')"
+list_all
+is 'resumed, in JSON' 'false' \
+    "$(ask_lines "$list" "SELECT l->>'paused' FROM line WHERE l ? 'totals'")"
+
 # The same in messages.
 sql -c 'UPDATE shop.odd SET state = 1' -c 'DELETE FROM order_sweep.journal' \
     -c 'CREATE FUNCTION shop.no() RETURNS trigger LANGUAGE plpgsql AS

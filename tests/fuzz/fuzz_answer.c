@@ -260,7 +260,8 @@ preview(enum osw_report_format format, const struct osw_screen *screen)
     struct osw_error error = OSW_ERROR_INIT;
 
     next = 0;
-    REQUIRE(osw_preview(NULL, "sweep", NULL, 100, 0, format, screen, &error));
+    REQUIRE(osw_preview(
+        NULL, "sweep", false, NULL, 100, 0, format, screen, &error));
 }
 
 static void
