@@ -267,7 +267,8 @@ osw_probe_blame(struct osw_pg *pg,
     struct osw_error ignored = OSW_ERROR_INIT;
 
     if ((osw_sqlstate_class(error->sqlstate, "21") ||
-         osw_sqlstate_class(error->sqlstate, "22")) &&
+         osw_sqlstate_class(error->sqlstate, "22") ||
+         osw_sqlstate_class(error->sqlstate, "42883")) &&
         osw_pg_query(
             pg, &statement, values, 1, deadline_ms, &answer, &ignored)) {
         osw_one_line(error->message,

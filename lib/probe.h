@@ -69,7 +69,8 @@ bool osw_probe_failed(struct osw_pg *pg,
 
 /*
  * An error of class 21 or 22 that a look raised: put the argument of define
- * whose SQL raises it before its message, if it can be found out.
+ * whose SQL raises it before its message, if it can be found out.  One of a
+ * clock whose type changed (42883) is put in words for people.
  */
 void osw_probe_blame(struct osw_pg *pg,
                      const char *sweep,

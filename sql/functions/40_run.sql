@@ -40,6 +40,22 @@ COMMENT ON FUNCTION order_sweep.own_function IS
     'with the rights of the sweep''s owner: its owner could replace it by one '
     'that runs with those of its caller';
 
+CREATE OR REPLACE FUNCTION order_sweep.say_retyped(
+    s order_sweep.sweep, message text)
+RETURNS text LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT coalesce((
+        SELECT format('%s: the type of %s was %s and is %s',
+                      CASE WHEN s.deadline IS NULL THEN 'since' ELSE 'deadline' END,
+                      coalesce(s.deadline, s.since), s.clock_type, m[1])
+          FROM regexp_match(message, 'order_sweep\.same_type\((.*), ') m
+         WHERE m IS NOT NULL), message)
+$$;
+COMMENT ON FUNCTION order_sweep.say_retyped IS
+    'the message that same_type parses no more, in words for people; any other '
+    'as it is';
+
 CREATE OR REPLACE FUNCTION order_sweep.blame(
     sweep text, state text, message text)
 RETURNS text LANGUAGE plpgsql STABLE SECURITY DEFINER
@@ -53,6 +69,9 @@ BEGIN
     IF state ~ '^2[12]' THEN
         EXECUTE format('SELECT %s()', order_sweep.own_function(sweep, '_fault'))
            INTO _argument;
+    ELSIF state = '42883' THEN
+        RETURN (SELECT order_sweep.say_retyped(s, message)
+                  FROM order_sweep.sweep s WHERE s.name = blame.sweep);
     END IF;
     RETURN concat_ws(': ', _argument, message);
 EXCEPTION WHEN query_canceled OR OTHERS THEN
@@ -60,7 +79,7 @@ EXCEPTION WHEN query_canceled OR OTHERS THEN
 END $$;
 COMMENT ON FUNCTION order_sweep.blame IS
     'the message of a look that failed, after the name of the argument whose '
-    'SQL raises it';
+    'SQL raises it, or the one that says whose type changed';
 
 CREATE OR REPLACE FUNCTION order_sweep.probe(sweep text, "window" interval)
 RETURNS TABLE (
@@ -201,10 +220,17 @@ DECLARE
 BEGIN
     SELECT * INTO s FROM order_sweep.sweep d
      WHERE d.id = order_sweep.known(explain.sweep);
-    RETURN QUERY EXECUTE format('SELECT * FROM %s(%s)',
-            order_sweep.own_function(s.name, '_explain'),
-            order_sweep.key_values(s, explain.key))
-        USING explain.key;
+    FOR what, value IN
+        EXECUTE format('SELECT * FROM %s(%s)',
+                       order_sweep.own_function(s.name, '_explain'),
+                       order_sweep.key_values(s, explain.key))
+          USING explain.key
+    LOOP
+        IF value LIKE 'error: %' THEN
+            value := 'error: ' || order_sweep.say_retyped(s, substr(value, 8));
+        END IF;
+        RETURN NEXT;
+    END LOOP;
 END $$;
 COMMENT ON FUNCTION order_sweep.explain IS
     'why one order of a sweep was swept, or is not; key: a JSON array of texts';

@@ -30,7 +30,7 @@ SQL
 # takes the order for due that was not due before, nor any other.
 stops()
 {
-    local name
+    local name says
     clock "$1" "$4" "$5"
     is "$1: cancel, before" "$(ask 'SELECT order_sweep.x_cancel(1, NULL, 0)')" \
         changed
@@ -39,8 +39,9 @@ stops()
         INSERT INTO shop.t SELECT 2, 'open', min(at) FROM shop.t"
     name="$2, which was $1"
     runs 78
-    is "$name: what the run says" "${err%% does not exist*}" \
-        "order-sweep: x: function order_sweep.same_type($2, $1)"
+    says="${5%% *}: the type of at was $1 and is $2"
+    is "$name: what the run says" "${err%%;*}" \
+        "order-sweep: x: $says"
     for call in 'x_cancel(1, NULL, 0)' 'x_cancel(2, NULL, 0)' \
         "x_fail(1, 'P0001', '', true)" 'x_due(NULL)' 'x_next(NULL)' \
         'x_batch(NULL, NULL, NULL, 10)' 'x_newest(NULL, 10)'; do
@@ -49,8 +50,10 @@ stops()
             42883
     done
     runs 78 explain 1
-    is "$name: explain" "$(printf '%s\n' "$out" | tail -n 1 | sed 's/(.*//')" \
-        '    error: function order_sweep.same_type'
+    is "$name: explain" "$(printf '%s\n' "$out" | tail -n 1)" \
+        "    error: $says"
+    runs 78 status
+    is "$name: status" "$(grep -c -F "$says" <<<"$out$err")" 1
     is "$name: the orders" "$(ask "SELECT count(*) FROM shop.t
         WHERE state = 'open'")" 2
     runs 78 check
