@@ -107,6 +107,13 @@ for file in troubleshooting.md run.svg order.svg recipes/shop.sql \
     monitoring/order-sweep.rules.yml examples/definition.sql; do
     [ -s "installed/usr/share/doc/order-sweep/$file" ] || die "no $file"
 done
+grep -o '](\([a-zA-Z0-9_./@-]*\)[)#]' \
+    installed/usr/share/doc/order-sweep/README.md | tr -d ']()#' | sort -u >links
+grep -q '^examples/definition.sql$' links || die 'README has no links'
+while read -r path; do
+    [ -e "installed/usr/share/doc/order-sweep/$path" ] || echo "$path"
+done <links >dangling
+is 'links of the installed README to no file' '' "$(cat dangling)"
 
 block 'systemctl enable --now'
 sed "s|systemctl enable --now|systemctl --root=$DESTDIR enable|" block >enable
