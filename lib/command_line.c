@@ -257,6 +257,15 @@ take_key(struct parse *parse, const char *word)
     return true;
 }
 
+/* What is done in SQL and may be looked for here. */
+static const char *const sql_calls[][2] = {
+    {"define", "order_sweep.define(...)"},
+    {"undefine", "order_sweep.undefine('NAME')"},
+    {"pause", "order_sweep.pause('NAME')"},
+    {"resume", "order_sweep.resume('NAME')"},
+    {"retain", "order_sweep.retain('NAME', journal => '90 days')"},
+};
+
 static bool
 refuse_command(const char *word, struct osw_error *error)
 {
@@ -264,6 +273,14 @@ refuse_command(const char *word, struct osw_error *error)
 
     if (is_connection(word)) {
         return refuse_connection(error);
+    }
+    for (size_t i = 0; i < sizeof(sql_calls) / sizeof(sql_calls[0]); i++) {
+        if (strcmp(word, sql_calls[i][0]) == 0) {
+            (void)osw_error_set(
+                error, OSW_EXIT_USAGE, "unknown command \"%s\"", word);
+            return osw_error_hint(
+                error, "it is SQL: SELECT %s", sql_calls[i][1]);
+        }
     }
     for (const struct osw_verb_row *row = osw_verb_rows; row->name != NULL;
          row++) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <bsd/string.h>
+
 #include "fault.h"
 #include "outcome.h"
 #include "sql_text.h"
@@ -102,32 +104,6 @@ look(const struct question *question,
     return true;
 }
 
-static bool
-check_answer(const char *sweep,
-             const struct osw_pg_answer *answer,
-             struct osw_error *error)
-{
-    if (!osw_probe_check_version((int)osw_pg_number(answer, 0, VERSION),
-                                 error)) {
-        return false;
-    }
-    if (osw_pg_value(answer, 0, NAME) != NULL) {
-        return true;
-    }
-    if (sweep != NULL) {
-        osw_error_set(error,
-                      OSW_EXIT_CONFIG,
-                      "--sweep: \"%s\" is not defined in this database",
-                      sweep);
-        return osw_error_hint(
-            error, "write one of SELECT name FROM order_sweep.sweep");
-    }
-    osw_error_set(error, OSW_EXIT_CONFIG, "no sweep is defined");
-    return osw_error_hint(error,
-                          "call order_sweep.define in this database, as the "
-                          "README shows");
-}
-
 static void
 read_sweep(const struct osw_pg_answer *answer,
            int row,
@@ -182,6 +158,60 @@ read_sweeps(struct osw_probe *probe, struct osw_error *error)
     return true;
 }
 
+/* Who named none of the sweeps is told which there are; where they cannot be
+ * asked for, the hint stays as it is. */
+static void
+name_sweeps(const struct question *question, struct osw_error *error)
+{
+    struct osw_probe all;
+    struct osw_error ignored = OSW_ERROR_INIT;
+    char names[sizeof(error->hint)] = "";
+
+    memset(&all, 0, sizeof(all));
+    if (!look(question, NULL, &all.answer, &ignored)) {
+        return;
+    }
+    if (osw_pg_value(&all.answer, 0, NAME) == NULL) {
+        (void)osw_error_hint(error, "none is: call order_sweep.define");
+    } else if (read_sweeps(&all, &ignored)) {
+        for (int i = 0; i < all.count; i++) {
+            (void)strlcat(names, i > 0 ? ", " : "", sizeof(names));
+            (void)strlcat(names, all.sweeps[i].name, sizeof(names));
+        }
+        (void)osw_error_hint(error, "defined are: %s", names);
+    }
+    osw_probe_clear(&all);
+}
+
+static bool
+check_answer(const struct question *question,
+             const char *sweep,
+             const struct osw_pg_answer *answer,
+             struct osw_error *error)
+{
+    if (!osw_probe_check_version((int)osw_pg_number(answer, 0, VERSION),
+                                 error)) {
+        return false;
+    }
+    if (osw_pg_value(answer, 0, NAME) != NULL) {
+        return true;
+    }
+    if (sweep != NULL) {
+        osw_error_set(error,
+                      OSW_EXIT_CONFIG,
+                      "--sweep: \"%s\" is not defined in this database",
+                      sweep);
+        (void)osw_error_hint(error,
+                             "write one of SELECT name FROM order_sweep.sweep");
+        name_sweeps(question, error);
+        return false;
+    }
+    osw_error_set(error, OSW_EXIT_CONFIG, "no sweep is defined");
+    return osw_error_hint(error,
+                          "call order_sweep.define in this database, as the "
+                          "README shows");
+}
+
 /*
  * Where the look at one sweep took too long, those behind it were not looked
  * at: ask for each of them, with the statement's time for each.
@@ -219,7 +249,7 @@ look_at_all(const struct question *question,
     if (!look(question, sweep, &probe->answer, error)) {
         return false;
     }
-    if (!check_answer(sweep, &probe->answer, error) ||
+    if (!check_answer(question, sweep, &probe->answer, error) ||
         !read_sweeps(probe, error) || !look_at_rest(question, probe, error)) {
         osw_probe_clear(probe);
         return false;

@@ -137,7 +137,7 @@ usage "key: the key of parts is Region, code, n; $mend" --sweep=parts 1
 usage 'explain: no key; write order-sweep explain KEY, a word for each column of the key' \
     --sweep=parts
 runs 78 explain --sweep=none 1
-is 'an unknown sweep' "$err" 'order-sweep: --sweep: "none" is not defined in this database; write one of SELECT name FROM order_sweep.sweep'
+is 'an unknown sweep' "$err" 'order-sweep: --sweep: "none" is not defined in this database; defined are: cancel_unpaid, parts'
 explains 'a key of three columns' 'the next run sweeps it' --sweep=parts \
     'a, "b"' x 1
 explains 'no clock' 'not swept: no clock' --sweep=parts "it's \\ {1}" long \

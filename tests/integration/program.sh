@@ -313,11 +313,13 @@ is 'functions left' "$(ask "SELECT count(*) FROM pg_proc
 is 'the journal stays' "$(ask 'SELECT count(*) > 0 FROM order_sweep.journal')" t
 runs 78
 is 'message' "$err" 'order-sweep: no sweep is defined; call order_sweep.define in this database, as the README shows'
+runs 78 --sweep=cancel
+is 'message' "$err" 'order-sweep: --sweep: "cancel" is not defined in this database; none is: call order_sweep.define'
 is 'defined again' "$(sql -f "$ORDER_SWEEP_SQL/sample/definition.sql" 2>&1 \
     >/dev/null | sed -n 's/.*WARNING: *//p')" \
     'sweep: the journal has orders of cancel_unpaid from when it was defined before'
 runs 78 --sweep=cancel
-is 'message' "$err" 'order-sweep: --sweep: "cancel" is not defined in this database; write one of SELECT name FROM order_sweep.sweep'
+is 'message' "$err" 'order-sweep: --sweep: "cancel" is not defined in this database; defined are: cancel_unpaid'
 # An order swept before, opened again by the shop, is not swept twice.
 change "UPDATE shop.orders SET order_status = 1 WHERE id = $order"
 silent 0

@@ -448,6 +448,12 @@ static const struct refusal refusals[] = {
     {"--lingr", "unknown option \"--lingr\"; did you mean --linger?"},
     {"--time-limt=5s",
      "unknown option \"--time-limt\"; did you mean --time-limit?"},
+    {"pause",
+     "unknown command \"pause\"; it is SQL: SELECT "
+     "order_sweep.pause('NAME')"},
+    {"undefine",
+     "unknown command \"undefine\"; it is SQL: SELECT "
+     "order_sweep.undefine('NAME')"},
     {"RUN", "unknown command \"RUN\"" COMMANDS},
     {"-", "unknown command \"-\"" COMMANDS},
     {"--|--print", "unknown command \"--print\"" COMMANDS},
