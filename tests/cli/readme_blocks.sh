@@ -108,7 +108,8 @@ for file in troubleshooting.md run.svg order.svg recipes/shop.sql \
     [ -s "installed/usr/share/doc/order-sweep/$file" ] || die "no $file"
 done
 grep -o '](\([a-zA-Z0-9_./@-]*\)[)#]' \
-    installed/usr/share/doc/order-sweep/README.md | tr -d ']()#' | sort -u >links
+    installed/usr/share/doc/order-sweep/README.md |
+    tr -d ']()#' | sort -u >links
 grep -q '^examples/definition.sql$' links || die 'README has no links'
 while read -r path; do
     [ -e "installed/usr/share/doc/order-sweep/$path" ] || echo "$path"
