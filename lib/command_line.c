@@ -17,7 +17,8 @@
  * takes over is there. */
 #define LINGER_MS (70 * SECOND)
 
-#define LOOK_EVERY_MS (5 * SECOND)
+#define LOOK_EVERY_MS  (5 * SECOND)
+#define RELAY_EVERY_MS (1 * SECOND)
 
 static const struct osw_options defaults = {
     .verb = OSW_VERB_RUN,
@@ -360,6 +361,11 @@ take_arguments(struct parse *parse, int argc, char **argv)
     if (answers_only(parse->options)) {
         return true;
     }
+    if (parse->verb->words == WORDS_COMMAND && optind < argc &&
+        strcmp(argv[optind - 1], "--") == 0) {
+        parse->options->command = argv + optind;
+        return true;
+    }
     for (int i = optind; i < argc; i++) { /* what follows "--" */
         if (!take_word(parse, argv[i])) {
             return false;
@@ -457,6 +463,19 @@ check_key(const struct parse *parse)
 }
 
 static bool
+check_command(const struct parse *parse)
+{
+    if (parse->verb->words != WORDS_COMMAND ||
+        parse->options->command != NULL) {
+        return true;
+    }
+    (void)osw_error_set(
+        parse->error, OSW_EXIT_USAGE, "%s: no command", parse->verb->name);
+    return osw_error_hint(parse->error,
+                          "write order-sweep relay -- COMMAND [ARG]...");
+}
+
+static bool
 check_pair(const struct parse *parse, const char *one, const char *other)
 {
     if (!is_given(parse, one) || !is_given(parse, other)) {
@@ -484,7 +503,9 @@ settle_linger(const struct parse *parse)
 
     if (options->linger) {
         if (!is_given(parse, "--look-every")) {
-            options->look_every_ms = LOOK_EVERY_MS;
+            options->look_every_ms = options->verb == OSW_VERB_RELAY
+                                         ? RELAY_EVERY_MS
+                                         : LOOK_EVERY_MS;
         }
         if (!is_given(parse, "--time-limit")) {
             options->time_limit_ms = LINGER_MS;
@@ -540,7 +561,7 @@ osw_options_parse(int argc,
     if (answers_only(options)) {
         return true;
     }
-    return check_places(&parse) && check_key(&parse) &&
+    return check_places(&parse) && check_key(&parse) && check_command(&parse) &&
            check_pair(&parse, "--fail-if-busy", "--no-lock") &&
            check_pair(&parse, "--fail-if-busy", "--linger") &&
            check_pair(&parse, "--quiet", "--verbose") && check_slots(&parse) &&

@@ -23,6 +23,7 @@ enum osw_verb {
     OSW_VERB_STATUS,
     OSW_VERB_RETRY,
     OSW_VERB_LATE,
+    OSW_VERB_RELAY,
 };
 
 enum osw_format {
@@ -77,7 +78,8 @@ struct osw_options {
     int64_t max_quarantined;
     const char *key[OSW_KEY_COLUMNS]; /* explain KEY..., retry KEY... */
     int key_columns;
-    bool help; /* this and the next three: answer and leave */
+    char *const *command; /* relay -- COMMAND...; ends with NULL */
+    bool help;            /* this and the next three: answer and leave */
     bool version;
     bool list_options;
     bool list_exit_codes;
@@ -98,7 +100,8 @@ enum osw_option_mode {
     MODE_STATUS = 32,
     MODE_RETRY = 64,
     MODE_LATE = 128,
-    MODE_ANY = 255,
+    MODE_RELAY = 256,
+    MODE_ANY = 511,
 };
 
 enum osw_option_group {
@@ -144,7 +147,7 @@ struct osw_option_row {
 };
 
 /* The number of rows, so that it can size an array. */
-#define OSW_OPTION_ROWS 38
+#define OSW_OPTION_ROWS 39
 
 extern const struct osw_option_row osw_option_rows[OSW_OPTION_ROWS];
 
@@ -153,6 +156,7 @@ enum osw_words {
     WORDS_NONE,
     WORDS_TAKEN,
     WORDS_NEEDED,
+    WORDS_COMMAND, /* those of another command, after "--" */
 };
 
 /* A command. */

@@ -14,6 +14,7 @@
 #include "help.h"
 #include "interrupt.h"
 #include "log.h"
+#include "relay.h"
 #include "run.h"
 
 #ifndef OSW_VERSION
@@ -72,6 +73,8 @@ work(const struct osw_options *options, int64_t started_ms)
         return osw_command_retry(options, started_ms, stdout);
     case OSW_VERB_LATE:
         return osw_command_late(options, started_ms, stdout);
+    case OSW_VERB_RELAY:
+        return osw_relay(options, started_ms, stdout);
     case OSW_VERB_RUN:
         break;
     }
@@ -81,11 +84,13 @@ work(const struct osw_options *options, int64_t started_ms)
     return osw_run(options, started_ms, stdout);
 }
 
-/* A run ends in good order on a signal; anything else may just end. */
+/* A run or a relay ends in good order on a signal; anything else may just end.
+ */
 static bool
-sweeps(const struct osw_options *options)
+changes(const struct osw_options *options)
 {
-    return options->verb == OSW_VERB_RUN && !options->dry_run;
+    return (options->verb == OSW_VERB_RUN && !options->dry_run) ||
+           options->verb == OSW_VERB_RELAY;
 }
 
 static enum osw_log_level
@@ -120,7 +125,7 @@ main(int argc, char **argv)
     if (!answer(&options)) {
         osw_log_set_target(options.log);
         osw_interrupt_ignore_pipe();
-        if (sweeps(&options) && !osw_interrupt_install()) {
+        if (changes(&options) && !osw_interrupt_install()) {
             osw_log(OSW_LOG_ERROR, "signals: %s", strerror(errno));
             return (int)OSW_EXIT_INTERNAL;
         }

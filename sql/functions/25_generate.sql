@@ -18,6 +18,7 @@ AS $$
     UNION ALL SELECT * FROM order_sweep.build_newest(s)
     UNION ALL SELECT * FROM order_sweep.build_cancel(s)
     UNION ALL SELECT * FROM order_sweep.build_fail(s)
+    UNION ALL SELECT * FROM order_sweep.build_lines(s)
 $$;
 COMMENT ON FUNCTION order_sweep.build IS
     'the text of each function of a definition, without creating it';

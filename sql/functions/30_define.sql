@@ -20,7 +20,7 @@ AS $$
       FROM pg_proc p, aclexplode(p.proacl) a
      WHERE p.pronamespace = 'order_sweep'::regnamespace
        AND a.privilege_type = 'EXECUTE' AND a.grantee <> 0
-       AND p.proname = CASE WHEN function ~ '_(batch|newest|cancel|fail)$'
+       AND p.proname = CASE WHEN function ~ '_(batch|newest|cancel|fail|lines)$'
                             THEN 'begin_run' ELSE 'preview' END
      UNION
     SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'order_sweep'
@@ -684,7 +684,7 @@ BEGIN
         s.each_rows, s.batch_call, s.newest_call, s.cancel_call, s.fail_call,
         CASE WHEN (d.orders, d.key, d.key_types)
                   = (s.orders, s.key, s.key_types) THEN d.keep_journal END)
-    RETURNING d.id INTO _id;
+    RETURNING d.id, d.line INTO _id, s.line;
     -- A run of this sweep ends before its functions change, and none begins.
     PERFORM pg_advisory_xact_lock(order_sweep.lock_class(), _id);
     INSERT INTO order_sweep.life (sweep_id) VALUES (_id) ON CONFLICT DO NOTHING;

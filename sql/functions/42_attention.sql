@@ -39,12 +39,21 @@ BEGIN
         DELETE FROM order_sweep.failure f
          WHERE f.sweep = s.name AND (_key IS NULL OR f.order_key = _key)
         RETURNING f.order_key, f.attempts, f.quarantined, f.sqlstate, f.message,
-                  f.failed_at)
-    SELECT * FROM gone ORDER BY gone.failed_at, gone.order_key;
+                  f.failed_at),
+    told AS (
+        DELETE FROM order_sweep.delivery d
+         WHERE d.sweep = s.name AND (_key IS NULL OR d.order_key = _key)
+           AND d.message IS NOT NULL -- else a relay is at it
+        RETURNING d.order_key, d.attempts, d.parked, NULL, d.message,
+                  d.failed_at)
+    SELECT * FROM gone UNION ALL SELECT * FROM told
+     ORDER BY failed_at, order_key;
 END $$;
 COMMENT ON FUNCTION order_sweep.retry IS
-    'forget the failures of an order, or of all orders of a sweep (NULL): the '
-    'next run tries them as if they had never failed; returns what was known';
+    'forget the failures of an order, or of all orders of a sweep (NULL), and '
+    'what a relay''s command refused: the next run, and the next relay, tries '
+    'them as if they had never failed; returns what was known, a refused event '
+    'without an SQLSTATE';
 
 CREATE OR REPLACE FUNCTION order_sweep.late(sweep text)
 RETURNS TABLE (order_key jsonb, swept_at timestamptz)

@@ -26,10 +26,12 @@ DECLARE
     r order_sweep.run;
     _most int := 100000;
     _now record;
+    _events record;
 BEGIN
     SELECT * INTO s FROM order_sweep.sweep d
      WHERE d.id = order_sweep.known(metrics.sweep);
     _now := order_sweep.situation(s, _most);
+    SELECT * INTO _events FROM order_sweep.events(s.name, _most);
     SELECT * INTO r FROM order_sweep.run x
      WHERE x.sweep = s.name AND x.ended_at IS NOT NULL
      ORDER BY x.id DESC LIMIT 1;
@@ -75,7 +77,15 @@ BEGIN
          s.paused::int),
         ('look_failed', '1 if the orders could not be looked at, or not in time, '
          'so that nothing is known of them; else 0.', NULL, NULL,
-         _now.look_failed::int)
+         _now.look_failed::int),
+        ('events_waiting', 'Events that a relay has to publish; of more than '
+         || _most || ' so many.', NULL, NULL, _events.events),
+        ('events_oldest_seconds', 'How long the oldest of these waits.', NULL,
+         NULL, extract(epoch FROM _events.age)),
+        ('events_refused', 'Events that the command refused, and that wait for '
+         'their next try.', NULL, NULL, _events.backoff),
+        ('events_parked', 'Events that the command refused ten times and that '
+         'are tried no more.', NULL, NULL, _events.parked)
       ) AS m(name, help, label, word, value);
 END $$;
 COMMENT ON FUNCTION order_sweep.metrics IS

@@ -35,7 +35,7 @@ CREATE OR REPLACE FUNCTION order_sweep.read_functions()
 RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT '{schema_version,probe,preview,explain,key_text,blame,last_runs,status,late,metrics}'::text[]
+    SELECT '{schema_version,probe,preview,explain,key_text,blame,last_runs,status,late,metrics,events}'::text[]
 $$;
 COMMENT ON FUNCTION order_sweep.read_functions IS
     'the functions that a dry run, explain, status, late and metrics need';
@@ -46,7 +46,8 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     SELECT order_sweep.read_functions()
         || '{calls_of,begin_run,left_over,finish_run,prune,sign_of_life,'
-           'take_slot,retry}'::text[]
+           'take_slot,retry,'
+           'publishing,claim_events,take_events,publish_events,refuse_event,release_events}'::text[]
 $$;
 COMMENT ON FUNCTION order_sweep.run_functions IS
     'the functions that a run needs, and retry';
@@ -64,7 +65,7 @@ CREATE OR REPLACE FUNCTION order_sweep.run_suffixes()
 RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT order_sweep.read_suffixes() || '{_batch,_newest,_cancel,_fail}'::text[]
+    SELECT order_sweep.read_suffixes() || '{_batch,_newest,_cancel,_fail,_lines}'::text[]
 $$;
 COMMENT ON FUNCTION order_sweep.run_suffixes IS
     'the generated functions, all of them';

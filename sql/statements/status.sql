@@ -18,5 +18,6 @@ SELECT (extract(epoch FROM s.after) * 1000)::bigint,
        s.swept, s.failed, s.unknown,
        (extract(epoch FROM s.late_p50) * 1000)::bigint,
        (extract(epoch FROM s.late_p99) * 1000)::bigint,
-       (extract(epoch FROM s.late_max) * 1000)::bigint
-  FROM order_sweep.status($1::text) s
+       (extract(epoch FROM s.late_max) * 1000)::bigint,
+       e.events, (extract(epoch FROM e.age) * 1000)::bigint, e.backoff, e.parked
+  FROM order_sweep.status($1::text) s, order_sweep.events($1::text, 100000) e

@@ -44,7 +44,7 @@ dump "$before"
 refused 78 'the database is older: *; run order-sweep migrate'
 refused 78 'the database is older: *; run order-sweep migrate' --dry-run
 unchanged "$before"
-sql -c 'INSERT INTO order_sweep.version VALUES (1), (2), (3), (4), (5)'
+sql -c 'INSERT INTO order_sweep.version VALUES (1), (2), (3), (4), (5), (6)'
 
 # --- 64: wrong usage ---------------------------------------------------------
 

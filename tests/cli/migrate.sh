@@ -34,7 +34,7 @@ diff "$ORDER_SWEEP_TMP/by_hand" "$ORDER_SWEEP_TMP/migrated" ||
 dump "$before"
 run 0 migrate -v
 is 'the second time' \
-    'schema order_sweep: version 5, was 5; 0 definitions generated anew' \
+    'schema order_sweep: version 6, was 6; 0 definitions generated anew' \
     "$(cat "$out")"
 unchanged "$before"
 
@@ -96,7 +96,7 @@ dump "$before"
 
 run 0 migrate -v
 is 'with definitions' \
-    'schema order_sweep: version 5, was 5; 2 definitions generated anew' \
+    'schema order_sweep: version 6, was 6; 2 definitions generated anew' \
     "$(cat "$out")"
 unchanged "$before"
 
@@ -104,7 +104,7 @@ unchanged "$before"
 # that is missing is there, with its owner and its grants.
 sql <<'SQL'
 CREATE OR REPLACE FUNCTION order_sweep.schema_version() RETURNS integer
-LANGUAGE sql STABLE SECURITY DEFINER AS 'SELECT 5';
+LANGUAGE sql STABLE SECURITY DEFINER AS 'SELECT 6';
 DROP FUNCTION order_sweep.of_another_due(interval);
 DROP FUNCTION order_sweep.cancel_unpaid_due(interval);
 SQL
@@ -120,7 +120,7 @@ invariants
 # same migrate is undone too.
 sql <<'SQL'
 CREATE OR REPLACE FUNCTION order_sweep.schema_version() RETURNS integer
-LANGUAGE sql STABLE SECURITY DEFINER AS 'SELECT 5';
+LANGUAGE sql STABLE SECURITY DEFINER AS 'SELECT 6';
 UPDATE order_sweep.sweep SET paid = 'no or' WHERE name = 'of_another';
 SQL
 dump "$before"
@@ -133,12 +133,12 @@ SQL
 run 0 migrate
 
 # A database that knows more than the program.
-sql -c 'INSERT INTO order_sweep.version VALUES (6)'
+sql -c 'INSERT INTO order_sweep.version VALUES (7)'
 dump "$before"
 run 78 migrate
 says_like 'the database is newer: *install the newer order-sweep'
 unchanged "$before"
-sql -c 'DELETE FROM order_sweep.version WHERE version = 6'
+sql -c 'DELETE FROM order_sweep.version WHERE version = 7'
 
 # Not for the role that sweeps.
 dump "$before"

@@ -29,11 +29,11 @@ is 'check changes nothing' "$(fingerprint)" "$before"
 # --- The schema --------------------------------------------------------------
 
 change 'INSERT INTO order_sweep.version (version) VALUES (999)'
-finds 'a newer schema' 78 "fail||schema|the database is newer: schema order_sweep has version 999, this program needs 5|install the newer order-sweep"
+finds 'a newer schema' 78 "fail||schema|the database is newer: schema order_sweep has version 999, this program needs 6|install the newer order-sweep"
 change 'DELETE FROM order_sweep.version WHERE version = 999'
-change 'UPDATE order_sweep.version SET version = version - 5'
-finds 'an older schema' 78 "fail||schema|the database is older: schema order_sweep has version 0, this program needs 5|run order-sweep migrate"
-change 'UPDATE order_sweep.version SET version = version + 5'
+change 'UPDATE order_sweep.version SET version = version - 6'
+finds 'an older schema' 78 "fail||schema|the database is older: schema order_sweep has version 0, this program needs 6|run order-sweep migrate"
+change 'UPDATE order_sweep.version SET version = version + 6'
 shop_database=$PGDATABASE
 PGUSER=$superuser new_db check_empty
 PGUSER=$superuser finds 'no schema' 78 'fail||schema|schema "order_sweep" does not exist|run order-sweep migrate on this database'

@@ -136,10 +136,11 @@ clean 'settings as before'
 
 functions_of_a_run()
 {
-    printf 'order_sweep.%s\n' begin_run blame calls_of explain finish_run \
-        key_text last_runs late left_over metrics preview probe prune retry \
-        schema_version sign_of_life status take_slot \
-        {cancel_unpaid,tidy}_{due,next,backlog,fault,clock,explain,gone,batch,newest,cancel,fail} \
+    printf 'order_sweep.%s\n' begin_run blame calls_of claim_events events \
+        explain finish_run key_text last_runs late left_over metrics preview \
+        probe prune publish_events publishing refuse_event release_events retry \
+        schema_version sign_of_life status take_events take_slot \
+        {cancel_unpaid,tidy}_{due,next,backlog,fault,clock,explain,gone,batch,newest,cancel,fail,lines} \
         cancel_unpaid_late | sort
 }
 grant="SELECT order_sweep.grant_to('$cron');"

@@ -21,9 +21,11 @@ if grep -a -i -o -E '.{0,20}inject.{0,20}' order-sweep; then
     exit 1
 fi
 matrix=$ORDER_SWEEP_SOURCE/tests/fault/injection_points.sh
+relay=$ORDER_SWEEP_SOURCE/tests/fault/relay.sh
 while read -r point; do
-    if ! grep -q "^    '$point [0-9]*'\$" "$matrix"; then
-        echo "injection_points: no row for $point in $matrix" >&2
+    if ! grep -q "^    '$point [0-9]*'\$" "$matrix" &&
+        ! grep -q "^for point in .*\<$point\>" "$relay"; then
+        echo "injection_points: no row for $point in $matrix, nor in $relay" >&2
         exit 1
     fi
     if grep -a -q -F -e "$point" order-sweep; then

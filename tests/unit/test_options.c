@@ -774,7 +774,7 @@ static void
 help_shows_every_listed_option(void **state)
 {
     (void)state;
-    assert_int_equal(for_each_listed(check_help_has), 36);
+    assert_int_equal(for_each_listed(check_help_has), 37);
 }
 
 static void
@@ -789,13 +789,15 @@ the_list_names_the_commands(void **state)
     assert_non_null(strstr(list, "\n--role\t-\tNAME\tcheck\n"));
     assert_non_null(strstr(list,
                            "\n--pooler\t-\tauto|yes|no\t"
-                           "run,check,explain,status,retry,late\n"));
+                           "run,check,explain,status,retry,late,relay\n"));
     assert_non_null(strstr(list,
                            "\n--log\t-\tstderr|syslog|journald\t"
-                           "run,check,explain,status,retry,late,migrate\n"));
+                           "run,check,explain,status,retry,late,relay,"
+                           "migrate\n"));
     assert_non_null(strstr(list,
                            "\n--help\t?\t-\t"
-                           "run,check,explain,status,retry,late,migrate\n"));
+                           "run,check,explain,status,retry,late,relay,"
+                           "migrate\n"));
     free(list);
 }
 
