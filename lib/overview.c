@@ -250,6 +250,28 @@ write_failed(FILE *out, const struct osw_overview *o)
 }
 
 static void
+write_events(FILE *out, const struct osw_overview *o)
+{
+    const int64_t events = book(o, BOOK_EVENTS);
+
+    if (events == 0) {
+        (void)fputs("all relayed", out);
+        return;
+    }
+    (void)fprintf(out, "%" PRId64 " to relay, the oldest for ", events);
+    say(out, book(o, BOOK_EVENTS_AGE));
+    if (book(o, BOOK_EVENTS_REFUSED) > 0) {
+        (void)fprintf(
+            out, "; %" PRId64 " refused", book(o, BOOK_EVENTS_REFUSED));
+    }
+    if (book(o, BOOK_EVENTS_PARKED) > 0) {
+        (void)fprintf(out,
+                      "; %" PRId64 " parked; see order-sweep retry",
+                      book(o, BOOK_EVENTS_PARKED));
+    }
+}
+
+static void
 write_success(FILE *out, const struct osw_overview *o)
 {
     if (book(o, BOOK_SUCCESS_AGE) < 0) {
@@ -464,6 +486,14 @@ show_runs(const struct osw_overview *o, const struct osw_screen *screen)
                 colour_of(has_quarantined(o), failed),
                 "failed",
                 write_failed) &&
+           (book(o, BOOK_EVENTS) < 0 ||
+            show(o,
+                 screen,
+                 colour_of(false,
+                           book(o, BOOK_EVENTS_REFUSED) > 0 ||
+                               book(o, BOOK_EVENTS_PARKED) > 0),
+                 "events",
+                 write_events)) &&
            show(o,
                 screen,
                 colour_of(is_old(o), book(o, BOOK_SUCCESS_AGE) < 0),
@@ -640,6 +670,12 @@ write_json(FILE *out, const struct osw_overview *o)
     json_text(out, "last_success", osw_pg_value(books, 0, BOOK_SUCCESS));
     json_seconds(out, "last_success_seconds", book(o, BOOK_SUCCESS_AGE));
     json_run(out, o);
+    if (book(o, BOOK_EVENTS) >= 0) {
+        json_number(out, "events", book(o, BOOK_EVENTS));
+        json_seconds(out, "events_seconds", book(o, BOOK_EVENTS_AGE));
+        json_number(out, "events_refused", book(o, BOOK_EVENTS_REFUSED));
+        json_number(out, "events_parked", book(o, BOOK_EVENTS_PARKED));
+    }
     (void)fputs(",\"holders\":", out);
     osw_holders_json(out, &o->situation->holders);
     json_over(out, o);

@@ -24,16 +24,22 @@ write_text(FILE *out,
            const struct osw_pg_answer *answer,
            int row)
 {
-    (void)fprintf(out, "%s: order ", sweep);
+    const char *sqlstate = osw_pg_value(answer, row, SQLSTATE);
+    const char *given_up = sqlstate != NULL ? ", quarantined" : ", parked";
+
+    (void)fprintf(
+        out, "%s: %sorder ", sweep, sqlstate != NULL ? "" : "event of ");
     (void)osw_report_plain(out, osw_pg_value(answer, row, KEY));
     (void)fprintf(out,
                   "%s: attempts %s, last %s: ",
-                  osw_pg_is_true(answer, row, QUARANTINED) ? ", quarantined"
-                                                           : "",
+                  osw_pg_is_true(answer, row, QUARANTINED) ? given_up : "",
                   osw_pg_value(answer, row, ATTEMPTS),
                   osw_pg_value(answer, row, FAILED_AT));
     (void)osw_report_plain(out, osw_pg_value(answer, row, MESSAGE));
-    (void)fprintf(out, " (SQLSTATE %s)\n", osw_pg_value(answer, row, SQLSTATE));
+    if (sqlstate != NULL) {
+        (void)fprintf(out, " (SQLSTATE %s)", sqlstate);
+    }
+    (void)fputc('\n', out);
 }
 
 static void
@@ -49,7 +55,10 @@ write_json(FILE *out,
                   osw_pg_value(answer, row, KEY_JSON),
                   osw_pg_value(answer, row, ATTEMPTS),
                   osw_pg_is_true(answer, row, QUARANTINED) ? "true" : "false");
-    (void)fputs(",\"sqlstate\":", out);
+    (void)fprintf(out,
+                  ",\"event\":%s,\"sqlstate\":",
+                  osw_pg_value(answer, row, SQLSTATE) != NULL ? "false"
+                                                              : "true");
     osw_json_string(out, osw_pg_value(answer, row, SQLSTATE));
     (void)fputs(",\"message\":", out);
     osw_json_string(out, osw_pg_value(answer, row, MESSAGE));

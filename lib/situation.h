@@ -32,6 +32,10 @@ enum osw_book {
     BOOK_LATE_P50, /* NULL: none was swept */
     BOOK_LATE_P99,
     BOOK_LATE_MAX,
+    BOOK_EVENTS, /* NULL, with all that follow: none is published */
+    BOOK_EVENTS_AGE,
+    BOOK_EVENTS_REFUSED,
+    BOOK_EVENTS_PARKED,
     BOOKS,
 };
 
