@@ -69,6 +69,7 @@ sort >"$work/wanted" <<'FILES'
 /usr/share/doc/order-sweep/recipes/08_partly_paid.sql
 /usr/share/doc/order-sweep/recipes/09_coupons_points.sql
 /usr/share/doc/order-sweep/recipes/shop.sql
+/usr/share/doc/order-sweep/redis/order_sweep.lua
 /usr/share/doc/order-sweep/run.svg
 /usr/share/doc/order-sweep/troubleshooting.md
 /usr/share/lintian/overrides/order-sweep
