@@ -209,6 +209,26 @@ here
 run 0 $(cat block)
 grep -q '^order_sweep_up{.*} 1$' metrics/order-sweep.prom || die 'no metrics'
 
+# --- Events ------------------------------------------------------------------
+
+block "SELECT order_sweep.publish('cancel_unpaid');"
+PGUSER=shop_owner sql -o /dev/null -f block
+PGUSER=shop_owner sql -c "INSERT INTO shop.orders VALUES (4715, 'unpaid',
+    now() - interval '31 minutes')"
+run 0
+block '* * * * * order-sweep order-sweep relay -- /usr/local/bin/tell-the-shop'
+printf '#!/bin/sh\ncat >%s/told\n' "$tmp" >bin/tell-the-shop
+chmod 755 bin/tell-the-shop
+sed -i "s|/usr/local/bin/|$tmp/bin/|" block
+sh -c "$(sed -n 's/^\* \* \* \* \* order-sweep //p' block)" >"$out" 2>"$err"
+silent
+is 'who is told of' 4715 "$(sed 's/.*aggregateid" : "\([0-9]*\)".*/\1/' told)"
+for words in "SELECT order_sweep.publish('cancel_unpaid', line => \$\$" '-- to a stream' \
+    'redis-cli -x FUNCTION LOAD' '* * * * * order-sweep order-sweep relay --linger'; do
+    elsewhere "$words" tests/integration/redis.sh FUNCTION 'FCALL give_back %s seen' \
+        "format('FCALL hand_over 2 seen:%s orders %s'" '--pipe --pipe-timeout 5'
+done
+
 # --- The books ---------------------------------------------------------------
 
 block 'SELECT order_sweep.retain('
