@@ -352,17 +352,17 @@ BEGIN
         RETURN;
     END IF;
     RETURN QUERY
-    SELECT count(*), coalesce(greatest(now() - min(w.swept_at), '0'), '0'), d.backoff, d.parked
-      FROM (SELECT j.swept_at FROM order_sweep.journal j
-             WHERE j.sweep = events.sweep AND j.published_at IS NULL
-               AND j.swept_at >= _since
-             ORDER BY j.swept_at LIMIT most) w,
+    SELECT w.events, w.age, d.backoff, d.parked
+      FROM (SELECT count(*) AS events,
+                   coalesce(greatest(now() - min(x.swept_at), '0'), '0') AS age
+              FROM (SELECT j.swept_at FROM order_sweep.journal j
+                     WHERE j.sweep = events.sweep AND j.published_at IS NULL
+                       AND j.swept_at >= _since
+                     ORDER BY j.swept_at LIMIT most) x) w,
            (SELECT count(*) FILTER (WHERE NOT x.parked AND x.message IS NOT NULL
-                                          AND x.next_try > now()),
-                   count(*) FILTER (WHERE x.parked)
-              FROM order_sweep.delivery x WHERE x.sweep = events.sweep)
-               AS d(backoff, parked)
-     GROUP BY d.backoff, d.parked;
+                                          AND x.next_try > now()) AS backoff,
+                   count(*) FILTER (WHERE x.parked) AS parked
+              FROM order_sweep.delivery x WHERE x.sweep = events.sweep) d;
 END $$;
 COMMENT ON FUNCTION order_sweep.events IS
     'how many events of a sweep are to be published (counted to most), how old '

@@ -1,5 +1,6 @@
 -- What order-sweep check says of the work that waits: a look that fails, a
--- backlog and its reason, orders that fail, a journal that is kept in vain.
+-- backlog and its reason, orders that fail, a journal that is kept in vain,
+-- events that wait.
 
 CREATE OR REPLACE FUNCTION order_sweep.can_look(s order_sweep.sweep)
 RETURNS boolean LANGUAGE sql STABLE
@@ -251,3 +252,36 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION order_sweep.check_retention IS
     'a journal that is to be kept for a time, but of which nothing goes';
+
+CREATE OR REPLACE FUNCTION order_sweep.check_events(s order_sweep.sweep)
+RETURNS TABLE (level text, item text, what text, why text, mend text)
+LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    e record;
+BEGIN
+    SELECT * INTO e FROM order_sweep.events(s.name, 100000);
+    level := 'warn';
+    item := 'events';
+    IF e.events > e.backoff + e.parked AND e.age > interval '10 minutes' THEN
+        what := format('%s events wait, the oldest since %s', e.events,
+                       date_trunc('second', now() - e.age));
+        why := 'Nobody is told of them: no relay runs, or its command takes '
+               'nothing.';
+        mend := format('See what order-sweep relay says; where no events are '
+                       'wanted, SELECT order_sweep.unpublish(%L);', s.name);
+        RETURN NEXT;
+    END IF;
+    IF e.parked > 0 THEN
+        what := format('%s parked: the command of the relay refused each of '
+                       'them ten times', e.parked);
+        why := 'They are told no more, and those that come after them of the '
+               'same order wait.';
+        mend := format('order-sweep retry --sweep %s, once the command takes '
+                       'them.', s.name);
+        RETURN NEXT;
+    END IF;
+END $$;
+COMMENT ON FUNCTION order_sweep.check_events IS
+    'events that nobody is told of';

@@ -21,6 +21,7 @@ BEGIN
         RETURN QUERY SELECT * FROM order_sweep.check_look(s);
         RETURN QUERY SELECT * FROM order_sweep.check_failures(s);
         RETURN QUERY SELECT * FROM order_sweep.check_retention(s);
+        RETURN QUERY SELECT * FROM order_sweep.check_events(s);
     ELSIF argument = 'look, rules' THEN
         RETURN QUERY SELECT * FROM order_sweep.check_payments(s, plan);
     ELSIF argument LIKE 'each%' THEN

@@ -40,8 +40,6 @@ ways=(
     'Redis, subscriber down for 5 s'
 )
 
-redis_folder=$scratch/redis
-redis_pid=
 expired=__keyevent@0__:expired
 
 # --- The orders --------------------------------------------------------------
@@ -106,42 +104,21 @@ tick()
 
 # --- Redis -------------------------------------------------------------------
 
-redis()
-{
-    redis-cli -s "$redis_folder/socket" "$@"
-}
+# shellcheck source=tests/support/redis.sh
+. "$here/../support/redis.sh"
 
-# Start a Redis without persistence.  Debian's package redis-server is no more
-# than this link and a service, which would be started at the next boot.
+# Start a Redis without persistence, with these options.
 start_redis()
 {
-    rm -rf "$redis_folder"
-    mkdir "$redis_folder"
+    rm -rf "$scratch/redis"
+    mkdir "$scratch/redis"
     if [ "$(id -u)" = 0 ]; then
-        chown postgres: "$redis_folder"
+        chown postgres: "$scratch/redis"
+        redis_as=(cluster_as_server)
     fi
-    ln -sf "$(command -v redis-check-rdb)" "$scratch/redis-server"
-    cluster_as_server "$scratch/redis-server" --port 0 \
-        --unixsocket "$redis_folder/socket" --dir "$redis_folder" \
-        --save '' --appendonly no --notify-keyspace-events Ex "$@" \
-        >"$scratch/redis.log" 2>&1 &
-    redis_pid=$!
-    until [ "$(redis ping 2>/dev/null)" = PONG ]; do
-        kill -0 "$redis_pid" 2>/dev/null ||
-            die "Redis: $(tail -n 1 "$scratch/redis.log")"
-        sleep 0.1
-    done
+    redis_start "$scratch/redis" --notify-keyspace-events Ex "$@"
 }
-
-stop_redis()
-{
-    if [ -n "$redis_pid" ]; then
-        redis shutdown nosave >/dev/null 2>&1 || :
-        wait "$redis_pid" || :
-        redis_pid=
-    fi
-}
-trap stop_redis EXIT
+trap redis_stop EXIT
 
 # Keys from stdin, a SET a line.
 load_keys()
@@ -234,7 +211,7 @@ listen_to_redis()
     unsubscribe
     wrong=$(sort "$scratch/outcomes" | uniq -c | grep -v ' swept$' || :)
     [ -z "$wrong" ] || die "$way: $wrong"
-    stop_redis
+    redis_stop
 }
 
 # --- All of it ---------------------------------------------------------------

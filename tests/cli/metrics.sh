@@ -386,6 +386,18 @@ sound
 is 'swept by one that lingers' $((number + 1)) \
     "$(of orders_total "$sweep,outcome=\"swept\"")"
 
+# Events, where there are any.
+grep -q '_events_' "$file" && die 'events that nobody wants'
+sql -o /dev/null -c "SELECT order_sweep.publish('cancel_unpaid')"
+place 3 '1 hour'
+run 0 --metrics-file "$file"
+sound
+is 'events' '3 0 0' "$(of events_waiting "$sweep") $(of events_refused "$sweep") $(of \
+    events_parked "$sweep")"
+run 0 relay -- sh -c 'cat >/dev/null'
+run 0 --metrics-file "$file"
+is 'events' 0 "$(of events_waiting "$sweep")"
+
 # After a minute it tells while it is at work, and once more at its end.
 tries=900
 while [ ! -e "$lingers" ]; do

@@ -53,6 +53,8 @@ run 0
 run 0 relay -v -- sh -c "$take"
 relayed 3 0 0
 each_told 3
+run 0 status
+is 'status' '  events         all relayed' "$(grep '^  events ' "$out")"
 is 'a line' 3 "$(ask_lines "$told" "SELECT count(*) FROM line
     WHERE l->>'type' = 'cancel_unpaid' AND l->>'aggregatetype' = 'orders'
       AND l->'payload'->>'order_id' = l->>'aggregateid'

@@ -164,6 +164,25 @@ runs 0 --sweep=tidy
 clean 'swept'
 change 'TRUNCATE shop.t, order_sweep.failure'
 
+# --- Events ------------------------------------------------------------------
+
+change 'TRUNCATE order_sweep.journal'
+change "SELECT FROM order_sweep.publish('tidy', since => '-infinity')"
+change "INSERT INTO order_sweep.journal (sweep, order_key, run_id, payload, swept_at)
+    SELECT 'tidy', jsonb_build_array(n), 1, '{}', now() - interval '9 minutes'
+      FROM generate_series(1, 2) n"
+clean 'events that a relay will see to'
+change "UPDATE order_sweep.journal SET swept_at = now() - interval '11 minutes'"
+finds 'events that nobody sees to' 1 "warn|tidy|events|2 events wait, the oldest since $(ask \
+    "SELECT date_trunc('second', min(swept_at)) FROM order_sweep.journal")|See what order-sweep relay says; where no events are wanted, SELECT order_sweep.unpublish('tidy');"
+change "INSERT INTO order_sweep.delivery SELECT 'tidy', order_key, 1, 10, now(),
+    true, 'no', now() FROM order_sweep.journal"
+finds 'parked events' 1 'warn|tidy|events|2 parked: the command of the relay refused each of them ten times|order-sweep retry --sweep tidy, once the command takes them.'
+runs 0 retry --sweep=tidy
+change "SELECT FROM order_sweep.unpublish('tidy')"
+clean 'events that nobody wants'
+change 'TRUNCATE order_sweep.journal, order_sweep.delivery'
+
 # --- A look that fails -------------------------------------------------------
 
 # The message names the argument, and the mend.
