@@ -24,6 +24,9 @@ extern char **environ;
 /* From being told to end until it is killed. */
 #define GRACE_MS 1000
 
+/* What a pipe holds at most once the command has ended, in reads. */
+#define LAST_READS 16
+
 struct feeder {
     const char *name;
     int input;  /* the text; its offset is that of the command, too */
@@ -293,7 +296,9 @@ osw_feed(char *const *command,
 
     if (begin(&f, command, text, length, why)) {
         follow(&f, deadline_ms);
-        while (f.output >= 0 && read_output(&f)) {
+        /* Who stays behind may write for ever. */
+        for (int i = 0; i < LAST_READS && f.output >= 0 && read_output(&f);
+             i++) {
         }
         end_line(&f);
         fed = judge(&f, reap(f.pid), length, why);

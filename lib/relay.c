@@ -271,15 +271,22 @@ relay_batch(struct relay *r, const char *sweep, bool *any)
 
 /* --- The sweeps ----------------------------------------------------------- */
 
-/* The events of a sweep, until none waits or the time is over. */
+/* A batch of each in turn, so that none waits for another one's backlog, until
+ * none waits or the time is over. */
 static bool
-relay_sweep(struct relay *r, const char *sweep)
+relay_sweeps(struct relay *r, const struct osw_pg_answer *sweeps)
 {
     bool any = true;
 
-    while (any && !is_over(r)) {
-        if (!relay_batch(r, sweep, &any)) {
-            return false;
+    while (any) {
+        any = false;
+        for (int row = 0; row < sweeps->rows && !is_over(r); row++) {
+            bool had = false;
+
+            if (!relay_batch(r, osw_pg_value(sweeps, row, 0), &had)) {
+                return false;
+            }
+            any = any || had;
         }
     }
     return !r->outage;
@@ -293,7 +300,7 @@ relay_all(struct relay *r)
     const char *const values[] = {r->task->options->sweep};
     struct osw_pg_answer sweeps = OSW_PG_ANSWER_INIT;
     struct osw_error error = OSW_ERROR_INIT;
-    bool fine = true;
+    bool fine = false;
 
     if (!osw_pg_query(r->task->pg,
                       &statement,
@@ -309,9 +316,7 @@ relay_all(struct relay *r)
         osw_task_fail(r->task, NULL, &error);
         return false;
     }
-    for (int row = 0; row < sweeps.rows && fine; row++) {
-        fine = relay_sweep(r, osw_pg_value(&sweeps, row, 0));
-    }
+    fine = relay_sweeps(r, &sweeps);
     osw_pg_answer_clear(&sweeps);
     return fine;
 }

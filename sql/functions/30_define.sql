@@ -14,13 +14,14 @@ SET search_path = pg_catalog, pg_temp
 AS $$
     -- begin_run stands for a run's functions, preview for those that only look:
     -- the rights on them are the list of roles, so that a REVOKE is all it
-    -- takes to end them.  The schema's owner runs probe and preview, which
-    -- call these.
+    -- takes to end them.  The schema's owner runs probe, preview and
+    -- take_events, which call these; nobody else calls the lines of events.
     SELECT a.grantee
       FROM pg_proc p, aclexplode(p.proacl) a
      WHERE p.pronamespace = 'order_sweep'::regnamespace
        AND a.privilege_type = 'EXECUTE' AND a.grantee <> 0
-       AND p.proname = CASE WHEN function ~ '_(batch|newest|cancel|fail|lines)$'
+       AND p.proname = CASE WHEN function ~ '_lines$' THEN NULL
+                            WHEN function ~ '_(batch|newest|cancel|fail)$'
                             THEN 'begin_run' ELSE 'preview' END
      UNION
     SELECT n.nspowner FROM pg_namespace n WHERE n.nspname = 'order_sweep'
@@ -491,7 +492,7 @@ BEGIN
             'a letter.');
     END IF;
     IF NOT EXISTS (SELECT FROM order_sweep.sweep o WHERE o.name = s.name)
-       AND EXISTS (SELECT FROM pg_proc p, unnest(order_sweep.run_suffixes()) x
+       AND EXISTS (SELECT FROM pg_proc p, unnest(order_sweep.all_suffixes()) x
                     WHERE p.pronamespace = 'order_sweep'::regnamespace
                       AND p.proname = s.name || x) THEN
         PERFORM order_sweep.refuse('sweep',
@@ -769,7 +770,7 @@ DECLARE
     _suffix text;
 BEGIN
     PERFORM pg_advisory_xact_lock(order_sweep.lock_class(), _id);
-    FOREACH _suffix IN ARRAY order_sweep.run_suffixes() LOOP
+    FOREACH _suffix IN ARRAY order_sweep.all_suffixes() LOOP
         PERFORM order_sweep.drop_function(sweep || _suffix);
     END LOOP;
     DELETE FROM order_sweep.sweep s WHERE s.id = _id;

@@ -65,9 +65,19 @@ CREATE OR REPLACE FUNCTION order_sweep.run_suffixes()
 RETURNS text[] LANGUAGE sql IMMUTABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
-    SELECT order_sweep.read_suffixes() || '{_batch,_newest,_cancel,_fail,_lines}'::text[]
+    SELECT order_sweep.read_suffixes() || '{_batch,_newest,_cancel,_fail}'::text[]
 $$;
 COMMENT ON FUNCTION order_sweep.run_suffixes IS
+    'the generated functions that a run calls';
+
+CREATE OR REPLACE FUNCTION order_sweep.all_suffixes()
+RETURNS text[] LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    -- What makes an event's line is called for events of the journal only.
+    SELECT order_sweep.run_suffixes() || '{_lines}'::text[]
+$$;
+COMMENT ON FUNCTION order_sweep.all_suffixes IS
     'the generated functions, all of them';
 
 CREATE OR REPLACE FUNCTION order_sweep.grant_read_to(role regrole)

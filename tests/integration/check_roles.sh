@@ -140,7 +140,7 @@ functions_of_a_run()
         explain finish_run key_text last_runs late left_over metrics preview \
         probe prune publish_events publishing refuse_event release_events retry \
         schema_version sign_of_life status take_events take_slot \
-        {cancel_unpaid,tidy}_{due,next,backlog,fault,clock,explain,gone,batch,newest,cancel,fail,lines} \
+        {cancel_unpaid,tidy}_{due,next,backlog,fault,clock,explain,gone,batch,newest,cancel,fail} \
         cancel_unpaid_late | sort
 }
 grant="SELECT order_sweep.grant_to('$cron');"

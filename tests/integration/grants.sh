@@ -344,7 +344,9 @@ change "SELECT FROM order_sweep.define(sweep => 'other', orders => 'shop.memo',
     set => 'nil = 1')"
 is 'functions of other' "$(ask "SELECT count(*), bool_and(
     has_function_privilege('$cron', oid, 'EXECUTE')) FROM pg_proc
-    WHERE proname ~ '^other_'")" '12|t'
+    WHERE proname ~ '^other_' AND proname <> 'other_lines'")" '11|t'
+is 'lines of other' "$(ask "SELECT has_function_privilege('$cron', oid, 'EXECUTE')
+    FROM pg_proc WHERE proname = 'other_lines'")" f
 is 'functions of other, of the reader' "$(ask "SELECT string_agg(proname, ' '
     ORDER BY proname) FROM pg_proc WHERE proname ~ '^other_'
     AND has_function_privilege('$reader', oid, 'EXECUTE')")" 'other_backlog other_clock other_due other_explain other_fault other_gone other_next'

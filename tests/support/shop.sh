@@ -93,6 +93,9 @@ new_shop()
     sql -o /dev/null -v orders="${2:-1000}" -v goods="${3:-50}" \
         -f "$sample/data.sql"
     sql -o /dev/null -f "$sample/definition.sql"
+    if [ -n "${ORDER_SWEEP_TEST_MUTATION:-}" ]; then
+        sql -o /dev/null -f "$support/testing.sql" -c "$ORDER_SWEEP_TEST_MUTATION"
+    fi
 }
 
 place()
