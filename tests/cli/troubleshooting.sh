@@ -337,13 +337,14 @@ value cancelled 'SELECT order_state FROM shop.orders WHERE id = 4711'
 
 entry '78 after an update of order-sweep'
 # The schema as it was before the last migration, with functions that no run of
-# this version gets as far as to call.
+# this version gets as far as to call, but for those that need that migration.
 sql -c 'SET client_min_messages = warning' -c 'DROP SCHEMA order_sweep CASCADE'
 last=$(printf '%s\n' "$ORDER_SWEEP_SQL"/migrations/*.sql | tail -n 1)
 for file in "$ORDER_SWEEP_SQL"/{migrations,functions}/*.sql; do
     [ "$file" = "$last" ] ||
         sql -o /dev/null -c 'SET check_function_bodies = off' \
-            -c 'SET client_min_messages = warning' -f "$file"
+            -c 'SET client_min_messages = warning' -f "$file" 2>"$err" ||
+        grep -q '/functions/.* does not exist$' "$err" || die "$file"
 done
 seen
 mended
