@@ -20,6 +20,9 @@
 /* So many refused in a row: does the command take anything? */
 #define IN_A_ROW 10
 
+/* More than it takes to halve the largest batch to one event. */
+#define HALVINGS 16
+
 /* A command that takes nothing is asked again after this time. */
 #define OUTAGE_MS 5000
 
@@ -143,41 +146,55 @@ refuse(struct relay *r, int i, const struct osw_error *why)
     }
 }
 
-/* Feed these, and halve what is refused. */
-static void
+/* Feed these.  True if nothing of them is left to feed, whatever became of
+ * them; else they are to be halved. */
+static bool
 feed_range(struct relay *r, int from, int to)
 {
     struct osw_error why = OSW_ERROR_INIT;
+    const enum osw_fed fed = feed(r, from, to, &why);
 
-    while (from < to && r->batch.events[from].fate != OSW_FATE_UNTOLD) {
-        from++;
+    if (fed == OSW_FED_ACCEPTED) {
+        return true;
     }
-    if (from >= to || is_over(r)) {
-        return;
-    }
-    switch (feed(r, from, to, &why)) {
-    case OSW_FED_ACCEPTED:
-        return;
-    case OSW_FED_BROKEN:
+    if (fed == OSW_FED_BROKEN) {
         end_by_outage(r, &why);
-        return;
-    case OSW_FED_LATE:
-        r->hung = true;
-        break;
-    case OSW_FED_REFUSED:
-        break;
+        return true;
     }
+    r->hung = r->hung || fed == OSW_FED_LATE;
     if (to - from == 1) {
         refuse(r, from, &why);
-        return;
+        return true;
     }
     osw_log_of(OSW_LOG_DEBUG,
                r->batch.sweep,
                "%d events are fed in halves: %s",
                to - from,
                why.message);
-    feed_range(r, from, from + (to - from) / 2);
-    feed_range(r, from + (to - from) / 2, to);
+    return false;
+}
+
+/* Feed the batch, and halve what is refused: the halves that are still to come
+ * end where ends says, the next one first. */
+static void
+feed_all(struct relay *r)
+{
+    int ends[HALVINGS] = {r->batch.count};
+    int depth = 0;
+    int from = 0;
+
+    while (depth >= 0 && !is_over(r)) {
+        const int to = ends[depth];
+
+        if (from < to && r->batch.events[from].fate != OSW_FATE_UNTOLD) {
+            from++;
+        } else if (from == to || feed_range(r, from, to)) {
+            from = to;
+            depth--;
+        } else {
+            ends[++depth] = from + (to - from) / 2;
+        }
+    }
 }
 
 /* None was taken, and several were refused: that is the command. */
@@ -232,7 +249,7 @@ feed_batch(struct relay *r, struct osw_error *error)
         if (!write_lines(r, error)) {
             return false;
         }
-        feed_range(r, 0, r->batch.count);
+        feed_all(r);
         judge(r);
     }
     OSW_INJECTION_POINT("before-book");
