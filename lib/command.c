@@ -16,7 +16,6 @@
 #include "report.h"
 #include "retry.h"
 #include "screen.h"
-#include "session.h"
 #include "situation.h"
 #include "task.h"
 
@@ -139,19 +138,6 @@ probe_sessions(struct osw_task *task, struct osw_check_counts *counts)
     return done;
 }
 
-static bool
-know_session(struct osw_task *task)
-{
-    struct osw_error error = OSW_ERROR_INIT;
-
-    if (!osw_session_ask(
-            &task->session, task->options->pooler, task->hard_ms, &error)) {
-        osw_task_fail(task, NULL, &error);
-        return false;
-    }
-    return osw_task_set_session(task);
-}
-
 enum osw_exit
 osw_command_check(const struct osw_options *options,
                   int64_t started_ms,
@@ -162,7 +148,7 @@ osw_command_check(const struct osw_options *options,
     struct osw_error error = OSW_ERROR_INIT;
 
     osw_task_begin_answer(&task, options, started_ms, out);
-    if (osw_task_open_any(&task) && know_session(&task)) {
+    if (osw_task_open_any(&task) && osw_task_know_session(&task)) {
         if (!osw_check(task.pg,
                        options->role,
                        task.hard_ms,

@@ -275,10 +275,9 @@ refuse_command(const char *word, struct osw_error *error)
     if (is_connection(word)) {
         return refuse_connection(error);
     }
+    (void)osw_error_set(error, OSW_EXIT_USAGE, "unknown command \"%s\"", word);
     for (size_t i = 0; i < sizeof(sql_calls) / sizeof(sql_calls[0]); i++) {
         if (strcmp(word, sql_calls[i][0]) == 0) {
-            (void)osw_error_set(
-                error, OSW_EXIT_USAGE, "unknown command \"%s\"", word);
             return osw_error_hint(
                 error, "it is SQL: SELECT %s", sql_calls[i][1]);
         }
@@ -287,7 +286,6 @@ refuse_command(const char *word, struct osw_error *error)
          row++) {
         osw_nearest_try(&nearest, word, strlen(word), row->name);
     }
-    (void)osw_error_set(error, OSW_EXIT_USAGE, "unknown command \"%s\"", word);
     return nearest.word != NULL
                ? osw_error_hint(error, "did you mean %s?", nearest.word)
                : osw_error_hint(error, "see order-sweep --help");

@@ -129,28 +129,28 @@ osw_events_refuse(struct osw_event *event, const char *reason)
     event->reason = strdup(reason);
 }
 
-/* Their numbers as an SQL array; to be freed.  NULL: there are none. */
+/* Their numbers as an SQL array, to be freed; NULL: no memory. */
 static char *
-numbers_of(const struct osw_events *events, enum osw_fate fate)
+numbers_of(const struct osw_events *events, enum osw_fate fate, int *count)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    int count = 0;
 
+    *count = 0;
     if (out == NULL) {
         return NULL;
     }
+    (void)fputc('{', out);
     for (int i = 0; i < events->count; i++) {
         if (events->events[i].fate == fate) {
-            (void)fprintf(out,
-                          "%c%d",
-                          count++ == 0 ? '{' : ',',
-                          events->events[i].number);
+            (void)fprintf(
+                out, "%s%d", *count > 0 ? "," : "", events->events[i].number);
+            (*count)++;
         }
     }
     (void)fputc('}', out);
-    if (fclose(out) != 0 || count == 0) {
+    if (fclose(out) != 0) {
         free(text);
         return NULL;
     }
@@ -164,13 +164,17 @@ book_all(const struct osw_events *events,
          int64_t deadline_ms,
          struct osw_error *error)
 {
-    char *numbers = numbers_of(events, fate);
+    int count = 0;
+    char *numbers = numbers_of(events, fate, &count);
     const char *const values[] = {
         events->sweep, osw_pg_value(&events->claim, 0, CLAIM_IDS), numbers};
     struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
     bool done = true;
 
-    if (numbers != NULL) {
+    if (numbers == NULL) {
+        return osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
+    }
+    if (count > 0) {
         done = query(
             events->pg, statement, values, 3, 1, deadline_ms, &answer, error);
         osw_pg_answer_clear(&answer);

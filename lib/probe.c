@@ -158,6 +158,16 @@ read_sweeps(struct osw_probe *probe, struct osw_error *error)
     return true;
 }
 
+void
+osw_probe_names(const struct osw_probe *probe, char *names, size_t size)
+{
+    names[0] = '\0';
+    for (int i = 0; i < probe->count; i++) {
+        (void)strlcat(names, i > 0 ? ", " : "", size);
+        (void)strlcat(names, probe->sweeps[i].name, size);
+    }
+}
+
 /* Who named none of the sweeps is told which there are; where they cannot be
  * asked for, the hint stays as it is. */
 static void
@@ -165,7 +175,7 @@ name_sweeps(const struct question *question, struct osw_error *error)
 {
     struct osw_probe all;
     struct osw_error ignored = OSW_ERROR_INIT;
-    char names[sizeof(error->hint)] = "";
+    char names[sizeof(error->hint)];
 
     memset(&all, 0, sizeof(all));
     if (!look(question, NULL, &all.answer, &ignored)) {
@@ -174,10 +184,7 @@ name_sweeps(const struct question *question, struct osw_error *error)
     if (osw_pg_value(&all.answer, 0, NAME) == NULL) {
         (void)osw_error_hint(error, "none is: call order_sweep.define");
     } else if (read_sweeps(&all, &ignored)) {
-        for (int i = 0; i < all.count; i++) {
-            (void)strlcat(names, i > 0 ? ", " : "", sizeof(names));
-            (void)strlcat(names, all.sweeps[i].name, sizeof(names));
-        }
+        osw_probe_names(&all, names, sizeof(names));
         (void)osw_error_hint(error, "defined are: %s", names);
     }
     osw_probe_clear(&all);

@@ -6,6 +6,7 @@
 #define OSW_PROBE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "pg.h"
@@ -57,6 +58,9 @@ bool osw_probe_again(struct osw_pg *pg,
                      struct osw_error *error);
 
 void osw_probe_clear(struct osw_probe *probe);
+
+/* The names of the sweeps with commas between, as far as there is room. */
+void osw_probe_names(const struct osw_probe *probe, char *names, size_t size);
 
 /*
  * True with the error filled if the look at this sweep failed.  The server may

@@ -13,7 +13,6 @@
 #include "interrupt.h"
 #include "log.h"
 #include "report.h"
-#include "session.h"
 #include "sql_text.h"
 #include "task.h"
 
@@ -89,11 +88,8 @@ feed(struct relay *r, int from, int to, struct osw_error *why)
     const size_t length = r->ends[to - 1] - begin;
     const int64_t deadline_ms =
         osw_clock_until_ms(r->feed_ms, r->task->hard_ms - BOOKS_MS);
-    enum osw_fed fed = OSW_FED_ACCEPTED;
+    enum osw_fed fed = OSW_FED_BROKEN;
 
-    if (length == 0) {
-        return OSW_FED_ACCEPTED;
-    }
     OSW_INJECTION_POINT("before-feed");
     fed = osw_feed(
         r->task->options->command, r->text + begin, length, deadline_ms, why);
@@ -409,22 +405,6 @@ report(const struct relay *r)
     }
 }
 
-static bool
-open_session(struct osw_task *task)
-{
-    struct osw_error error = OSW_ERROR_INIT;
-
-    if (!osw_task_open(task, true)) {
-        return false;
-    }
-    if (!osw_session_ask(
-            &task->session, task->options->pooler, task->hard_ms, &error)) {
-        osw_task_fail(task, NULL, &error);
-        return false;
-    }
-    return osw_task_set_session(task);
-}
-
 enum osw_exit
 osw_relay(const struct osw_options *options, int64_t started_ms, FILE *out)
 {
@@ -434,7 +414,7 @@ osw_relay(const struct osw_options *options, int64_t started_ms, FILE *out)
                       .batch = OSW_EVENTS_INIT};
 
     osw_task_begin(&task, options, started_ms, out);
-    if (open_session(&task)) {
+    if (osw_task_open(&task, true) && osw_task_know_session(&task)) {
         stay(&r);
         if (r.counts.refused > 0) {
             osw_task_note(&task, OSW_EXIT_PARTIAL);

@@ -4,8 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <bsd/string.h>
-
 #include "injection_point.h"
 #include "interrupt.h"
 #include "log.h"
@@ -158,12 +156,9 @@ osw_task_fail_several(struct osw_task *task, const char *what)
 {
     const struct osw_probe *probe = &task->probe;
     struct osw_error error = OSW_ERROR_INIT;
-    char names[sizeof(error.message)] = "";
+    char names[sizeof(error.message)];
 
-    for (int i = 0; i < probe->count; i++) {
-        (void)strlcat(names, i > 0 ? ", " : "", sizeof(names));
-        (void)strlcat(names, probe->sweeps[i].name, sizeof(names));
-    }
+    osw_probe_names(probe, names, sizeof(names));
     osw_error_set(&error,
                   OSW_EXIT_USAGE,
                   "%s: there are %d sweeps; say which with --sweep: %s",
@@ -258,6 +253,19 @@ osw_task_set_session(struct osw_task *task)
         return false;
     }
     return true;
+}
+
+bool
+osw_task_know_session(struct osw_task *task)
+{
+    struct osw_error error = OSW_ERROR_INIT;
+
+    if (!osw_session_ask(
+            &task->session, task->options->pooler, task->hard_ms, &error)) {
+        osw_task_fail(task, NULL, &error);
+        return false;
+    }
+    return osw_task_set_session(task);
 }
 
 void

@@ -77,13 +77,15 @@ void osw_task_fail(struct osw_task *task,
  * open: connect, to a primary or to any server; open_any: to a primary, or
  * else to any.  look: what is there and what is due, the sweep that the options
  * name or all; settles the session.  set_session: for what comes after a look.
- * look_again: later, with the time until the next deadline.
+ * look_again: later, with the time until the next deadline.  know_session: in
+ * the place of a look and set_session, where what is due does not matter.
  */
 bool osw_task_open(struct osw_task *task, bool primary);
 bool osw_task_open_any(struct osw_task *task);
 bool osw_task_look(struct osw_task *task);
 bool osw_task_look_again(struct osw_task *task);
 bool osw_task_set_session(struct osw_task *task);
+bool osw_task_know_session(struct osw_task *task);
 
 /* Fail because what was asked for is of one sweep, and there are several. */
 void osw_task_fail_several(struct osw_task *task, const char *what);

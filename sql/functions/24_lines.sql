@@ -15,6 +15,16 @@ $$;
 COMMENT ON FUNCTION order_sweep.default_line IS
     'the line of a definition that names none';
 
+CREATE OR REPLACE FUNCTION order_sweep.events_e()
+RETURNS text LANGUAGE sql IMMUTABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT 'unnest($1) WITH ORDINALITY AS e(id, sweep, key, ordinal, swept_at, '
+           'payload, order_sweep_n)'
+$$;
+COMMENT ON FUNCTION order_sweep.events_e IS
+    'the events $1 as SQL reads them: what a line may say of e';
+
 CREATE OR REPLACE FUNCTION order_sweep.build_lines(s order_sweep.sweep)
 RETURNS TABLE (name text, arguments text, returns text, options text,
                body text, remark text)
@@ -33,10 +43,10 @@ BEGIN
     RETURN QUERY
     SELECT (%s
            )::text
-      FROM unnest($1) WITH ORDINALITY
-               AS e(id, sweep, key, ordinal, swept_at, payload, order_sweep_n)
+      FROM %s
      ORDER BY e.order_sweep_n;
-END $body$, coalesce(s.line, order_sweep.default_line(s)));
+END $body$, coalesce(s.line, order_sweep.default_line(s)),
+        order_sweep.events_e());
     remark := 'these events as the lines that the relay hands on';
     RETURN NEXT;
 END $$;
@@ -50,9 +60,8 @@ BEGIN
     PERFORM order_sweep.check_brackets('line', path, line,
         'PERFORM (%s)', 'PERFORM ARRAY[%s]');
     PERFORM order_sweep.try_body('line', 'sql', '{order_sweep.event[]}', 'void',
-        path, format('SELECT FROM unnest($1) WITH ORDINALITY AS e(id, sweep, '
-            'key, ordinal, swept_at, payload, order_sweep_n) '
-            'WHERE length((%s%s)::text) > 0', line, E'\n'));
+        path, format(E'SELECT FROM %s WHERE length((%s\n)::text) > 0',
+                     order_sweep.events_e(), line));
 END $$;
 COMMENT ON FUNCTION order_sweep.check_line IS
     'refuse a line that is no expression over the event e';

@@ -181,8 +181,8 @@ BEGIN
       FROM (SELECT u.n::int AS n, l.event
               FROM jsonb_array_elements(ids) WITH ORDINALITY AS u(id, n)
              CROSS JOIN LATERAL (
-                   SELECT ROW(md5(format('%s %s %s', j.sweep, j.ordinal,
-                                         j.order_key))::uuid,
+                   SELECT ROW(order_sweep.event_id(j.sweep, j.order_key,
+                                                   j.ordinal),
                               j.sweep, j.order_key, j.ordinal, j.swept_at,
                               j.payload)::order_sweep.event AS event
                      FROM order_sweep.journal j

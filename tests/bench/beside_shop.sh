@@ -35,11 +35,6 @@ ways=(
 # Without a sweep the shop is looked at for so long, as with one at most.
 longest=15
 
-now_us()
-{
-    echo "${EPOCHREALTIME/[.,]/}"
-}
-
 # One way beside the shop, in a fresh one: its lines go to the files.
 beside()
 {

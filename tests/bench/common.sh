@@ -76,6 +76,11 @@ fresh_shop()
 
 # --- A command ---------------------------------------------------------------
 
+now_us()
+{
+    echo "${EPOCHREALTIME/[.,]/}"
+}
+
 # Time a command under a role; what it took is a line of FILE with LABEL.
 time_as()
 {

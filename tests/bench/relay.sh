@@ -18,11 +18,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 
 relay=(relay --time-limit 10m -- sh -c 'cat >/dev/null')
 
-now_us()
-{
-    echo "${EPOCHREALTIME/[.,]/}"
-}
-
 as_cron()
 {
     PGUSER=cron PGDATABASE=bench "$ORDER_SWEEP_BIN" "$@"
