@@ -224,10 +224,51 @@ sh -c "$(sed -n 's/^\* \* \* \* \* order-sweep //p' block)" >"$out" 2>"$err"
 silent
 is 'who is told of' 4715 "$(sed 's/.*aggregateid" : "\([0-9]*\)".*/\1/' told)"
 for words in "SELECT order_sweep.publish('cancel_unpaid', line => \$\$" '-- to a stream' \
-    'redis-cli -x FUNCTION LOAD' '* * * * * order-sweep order-sweep relay --linger'; do
+    'redis-cli -x FUNCTION LOAD' '* * * * * order-sweep order-sweep relay --linger -- redis-cli'; do
     elsewhere "$words" tests/integration/redis.sh FUNCTION 'FCALL give_back %s seen' \
         "format('FCALL hand_over 2 seen:%s orders %s'" '--pipe --pipe-timeout 5'
 done
+for words in '* * * * * order-sweep order-sweep relay --linger -- mosquitto_pub' \
+    '{"queues"' 'mosquitto_sub -i'; do
+    elsewhere "$words" tests/integration/rabbitmq.sh 'import_definitions' \
+        '-l -q 1 -t orders/cancelled' '-i "$1" -c -q 1 -t orders/cancelled'
+done
+
+# What Kafka is told, without a Kafka.
+block '-- to Kafka'
+PGUSER=shop_owner sql -o /dev/null -f block
+PGUSER=shop_owner sql -c "INSERT INTO shop.orders VALUES (4716, 'unpaid',
+    now() - interval '31 minutes')"
+run 0
+elsewhere '* * * * * order-sweep order-sweep relay --linger -- kcat' README.md \
+    'Not run here; as their documentation has it.'
+run 0 relay -- sh -c "cat >'$tmp/told'"
+is 'the key' '[4716]' "$(cut -f 1 told)"
+cut -f 2 told >value
+is 'the message' 'cancel_unpaid' "$(ask_lines value "SELECT l->>'sweep' FROM line")"
+PGUSER=shop_owner sql -o /dev/null -c "SELECT order_sweep.publish('cancel_unpaid')"
+
+# The outbox has what Debezium's event router looks for, unless it is told
+# otherwise, and is written with the cancel.
+block 'CREATE TABLE shop.outbox'
+PGUSER=shop_owner sql -f block
+block 'INSERT INTO shop.outbox'
+PGUSER=shop_owner sql -o /dev/null <<SQL
+SELECT order_sweep.define(sweep => 'to_outbox', orders => 'shop.orders',
+    key => '{id}', unpaid => \$\$status = 'unpaid'\$\$, since => 'created_at',
+    after => '30 minutes', set => \$\$status = 'cancelled'\$\$,
+    each => ARRAY[\$each\$$(cat block)\$each\$]);
+INSERT INTO shop.orders VALUES (4717, 'unpaid', now() - interval '31 minutes');
+SQL
+run 0 --sweep to_outbox
+value 'id uuid, aggregatetype text, aggregateid text, type text, payload jsonb' \
+    "SELECT string_agg(column_name || ' ' || data_type, ', ' ORDER BY ordinal_position)
+       FROM information_schema.columns WHERE table_name = 'outbox'"
+value 'orders|4717|cancel_unpaid|{"order_id": 4717}' "SELECT concat_ws('|',
+    aggregatetype, aggregateid, type, payload) FROM shop.outbox
+    WHERE aggregateid = '4717'"
+PGUSER=shop_owner sql -o /dev/null -c "SELECT order_sweep.undefine('to_outbox')" \
+    -c 'DROP TABLE shop.outbox'
 
 # --- The books ---------------------------------------------------------------
 

@@ -7,7 +7,7 @@
 #                            durable; the words of $rabbitmq_as run it as
 #                            another user.  The ports are $rabbitmq_mqtt_port,
 #                            $rabbitmq_web_port and $rabbitmq_amqp_port
-#     rabbitmq_eval TERM     asks the node in Erlang
+#     rabbitmq_ctl COMMAND [ARGUMENT...]  rabbitmqctl on it
 #     rabbitmq_stop          ends it, if it runs, at once, and its epmd
 #
 # The node has an epmd, a cookie and a name of its own: it meets no other.
@@ -33,10 +33,10 @@ rabbitmq_free_ports()
     done
 }
 
-rabbitmq_eval()
+rabbitmq_ctl()
 {
     "${rabbitmq_as[@]}" env "${rabbitmq_env[@]}" \
-        /usr/lib/rabbitmq/bin/rabbitmqctl --quiet eval "$1"
+        /usr/lib/rabbitmq/bin/rabbitmqctl --quiet "$@"
 }
 
 rabbitmq_connects()
