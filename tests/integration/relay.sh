@@ -101,6 +101,13 @@ run 0 relay -v -- sh -c "$take"
 relayed 1 0 0
 each_told 500
 
+# What it says may be no text: the others are published all the same.
+again
+run 1 relay -v -- sh -c "! grep -q '\"aggregateid\" : \"$bad\"' /proc/self/fd/0 ||
+    { printf 'no \\377 text\\n'; exit 3; }; $take"
+relayed 499 1 0
+value 'sh ended with 3: no \377 text' 'SELECT message FROM order_sweep.delivery'
+
 # Many of them, ten in a row too, and the command is no worse for it.
 again
 run 1 relay -v -- sh -c "! grep -qE '\"aggregateid\" : \"[0-9]*[05]\"' /proc/self/fd/0 && $take"
