@@ -254,7 +254,7 @@ book_refusal(const struct osw_events *events,
 
 bool
 osw_events_book(struct osw_events *events,
-                bool keep,
+                bool postpone,
                 int64_t deadline_ms,
                 int64_t *parked,
                 struct osw_error *error)
@@ -264,11 +264,11 @@ osw_events_book(struct osw_events *events,
                   osw_sql_publish_events,
                   deadline_ms,
                   error) ||
-        (!keep && !book_all(events,
-                            OSW_FATE_UNTOLD,
-                            osw_sql_release_events,
-                            deadline_ms,
-                            error))) {
+        !book_all(events,
+                  OSW_FATE_UNTOLD,
+                  postpone ? osw_sql_postpone_events : osw_sql_release_events,
+                  deadline_ms,
+                  error)) {
         return false;
     }
     for (int i = 0; i < events->count; i++) {

@@ -345,6 +345,21 @@ COMMENT ON FUNCTION order_sweep.release_events IS
     'take the attempt back: these were not told, or it is not for them that '
     'the command refused them';
 
+CREATE OR REPLACE FUNCTION order_sweep.postpone_events(
+    sweep text, ids jsonb, numbers integer[])
+RETURNS void LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _places tid[] := order_sweep.deliveries_of(sweep, ids, numbers);
+BEGIN
+    UPDATE order_sweep.delivery d SET attempts = d.attempts - 1
+     WHERE d.ctid = ANY (_places);
+END $$;
+COMMENT ON FUNCTION order_sweep.postpone_events IS
+    'take the attempt back, and let others go first: the command hung, and one '
+    'of these may be why';
+
 CREATE OR REPLACE FUNCTION order_sweep.events(sweep text, most integer)
 RETURNS TABLE (events bigint, age interval, backoff bigint, parked bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER

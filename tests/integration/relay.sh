@@ -136,6 +136,12 @@ grep -q "event of order $bad refused: sh did not end in time" "$err" ||
     die 'no word on the command that hangs'
 [ -z "$(pgrep -xf 'sleep 61.017')" ] || die 'a process of the command was left'
 
+# Those that it hung on together, and never alone, are not nearer to being parked.
+again
+run 0 relay --time-limit 2s -v -- sh -c 'sleep 61.018'
+relayed 0 0 0
+value '500 0' "SELECT count(*) || ' ' || max(attempts) FROM order_sweep.delivery"
+
 # --- What a line looks like --------------------------------------------------
 
 # publish_line EXPRESSION
