@@ -11,7 +11,7 @@
 enum claim_column {
     CLAIM_IDS,
     CLAIM_EVENTS,
-    CLAIM_RETRIED,
+    CLAIM_REFUSED,
     CLAIM_COLUMNS,
 };
 
@@ -68,7 +68,7 @@ osw_events_claim(struct osw_events *events,
         return false;
     }
     *any = osw_pg_number(&events->claim, 0, CLAIM_EVENTS) > 0;
-    events->retried = osw_pg_is_true(&events->claim, 0, CLAIM_RETRIED);
+    events->refused = osw_pg_is_true(&events->claim, 0, CLAIM_REFUSED);
     return true;
 }
 
@@ -209,6 +209,7 @@ bytes_of(const char *reason)
 static bool
 book_refusal(const struct osw_events *events,
              const struct osw_event *event,
+             bool others,
              int64_t deadline_ms,
              int64_t *parked,
              struct osw_error *error)
@@ -219,7 +220,8 @@ book_refusal(const struct osw_events *events,
     const char *const values[] = {events->sweep,
                                   osw_pg_value(&events->claim, 0, CLAIM_IDS),
                                   number,
-                                  bytes};
+                                  bytes,
+                                  others ? "t" : "f"};
     struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
     bool is_parked = false;
     bool done = false;
@@ -231,7 +233,7 @@ book_refusal(const struct osw_events *events,
     done = query(events->pg,
                  osw_sql_refuse_event,
                  values,
-                 4,
+                 5,
                  2,
                  deadline_ms,
                  &answer,
@@ -254,7 +256,8 @@ book_refusal(const struct osw_events *events,
 
 bool
 osw_events_book(struct osw_events *events,
-                bool postpone,
+                bool hung,
+                bool others,
                 int64_t deadline_ms,
                 int64_t *parked,
                 struct osw_error *error)
@@ -266,15 +269,19 @@ osw_events_book(struct osw_events *events,
                   error) ||
         !book_all(events,
                   OSW_FATE_UNTOLD,
-                  postpone ? osw_sql_postpone_events : osw_sql_release_events,
+                  hung ? osw_sql_postpone_events : osw_sql_release_events,
                   deadline_ms,
                   error)) {
         return false;
     }
     for (int i = 0; i < events->count; i++) {
         if (events->events[i].fate == OSW_FATE_REFUSED &&
-            !book_refusal(
-                events, &events->events[i], deadline_ms, parked, error)) {
+            !book_refusal(events,
+                          &events->events[i],
+                          others,
+                          deadline_ms,
+                          parked,
+                          error)) {
             return false;
         }
     }

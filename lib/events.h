@@ -30,7 +30,7 @@ struct osw_event {
 struct osw_events {
     struct osw_pg *pg;
     const char *sweep;
-    bool retried; /* a relay took them before */
+    bool refused; /* each of them was, before */
     int count;
     struct osw_event *events;
     struct osw_pg_answer claim;
@@ -64,11 +64,13 @@ bool osw_events_take(struct osw_events *events,
 void osw_events_refuse(struct osw_event *event, const char *reason);
 
 /*
- * Book the fates and commit.  postpone: those that were not told let others go
- * first, else they are as before.  *parked counts those that are tried no more.
+ * Book the fates and commit.  hung: the command hung on those that were not
+ * told, which are then tried by fewer; else they are as before.  others: it
+ * took others than those refused.  *parked counts those that are tried no more.
  */
 bool osw_events_book(struct osw_events *events,
-                     bool postpone,
+                     bool hung,
+                     bool others,
                      int64_t deadline_ms,
                      int64_t *parked,
                      struct osw_error *error);

@@ -39,11 +39,11 @@ struct relay {
     int64_t feed_ms;         /* how long a command may take */
     struct osw_events batch; /* the present one */
     struct counts counts;
-    bool takes;             /* the command took an event since it was asked */
-    int in_a_row;           /* so many were refused since it took one */
-    bool hung;              /* it did not end in time, in this batch */
-    bool outage;            /* it takes nothing */
-    bool told;              /* that it does */
+    bool takes;   /* the command took an event since it was asked */
+    int in_a_row; /* so many were refused since it took one */
+    bool hung;    /* it did not end in time, on several of the batch */
+    bool outage;  /* it takes nothing */
+    bool told;    /* that it does */
     struct osw_error cause; /* of an outage: what the command said */
     char *text;             /* the lines of the present batch */
     size_t *ends;           /* where each of them ends */
@@ -113,7 +113,7 @@ end_by_outage(struct relay *r, const struct osw_error *why)
     r->outage = true;
     r->cause = *why;
     for (int i = 0; i < r->batch.count; i++) {
-        if (r->batch.events[i].fate == OSW_FATE_REFUSED && !r->batch.retried) {
+        if (r->batch.events[i].fate == OSW_FATE_REFUSED && !r->batch.refused) {
             r->batch.events[i].fate = OSW_FATE_UNTOLD;
         }
     }
@@ -148,7 +148,7 @@ refuse(struct relay *r, int i, const struct osw_error *why)
 {
     osw_events_refuse(&r->batch.events[i], why->message);
     r->in_a_row++;
-    if (!r->batch.retried && r->in_a_row % IN_A_ROW == 0) {
+    if (!r->batch.refused && r->in_a_row % IN_A_ROW == 0) {
         ask_for_others(r);
     }
 }
@@ -164,11 +164,13 @@ feed_range(struct relay *r, int from, int to)
     if (fed == OSW_FED_ACCEPTED) {
         return true;
     }
-    if (fed == OSW_FED_BROKEN) {
+    /* One of several that hangs may be the command: to ask for each half would
+     * take as long again. */
+    r->hung = fed == OSW_FED_LATE && to - from > 1;
+    if (fed == OSW_FED_BROKEN || r->hung) {
         end_by_outage(r, &why);
         return true;
     }
-    r->hung = r->hung || fed == OSW_FED_LATE;
     if (to - from == 1) {
         refuse(r, from, &why);
         return true;
@@ -218,7 +220,7 @@ judge(struct relay *r)
             count++;
         }
     }
-    if (r->takes || r->batch.retried || r->outage || count < 2) {
+    if (r->takes || r->batch.refused || r->outage || count < 2) {
         return;
     }
     osw_error_set(&why, OSW_EXIT_OK, "%s", refused->reason);
@@ -260,8 +262,12 @@ feed_batch(struct relay *r, struct osw_error *error)
         judge(r);
     }
     OSW_INJECTION_POINT("before-book");
-    if (!osw_events_book(
-            &r->batch, r->hung, r->task->drain_ms, &r->counts.parked, error)) {
+    if (!osw_events_book(&r->batch,
+                         r->hung,
+                         r->takes,
+                         r->task->drain_ms,
+                         &r->counts.parked,
+                         error)) {
         return false;
     }
     count_fates(r);
@@ -296,24 +302,51 @@ relay_batch(struct relay *r, const char *sweep, bool *any)
 /* --- The sweeps ----------------------------------------------------------- */
 
 /* A batch of each in turn, so that none waits for another one's backlog, until
- * none waits or the time is over. */
+ * none waits or the time is over.  One that fails is left out from then on. */
+static bool
+relay_in_turns(struct relay *r,
+               const struct osw_pg_answer *sweeps,
+               bool *failed,
+               bool *fine)
+{
+    bool any = false;
+
+    for (int row = 0; row < sweeps->rows && !is_over(r); row++) {
+        struct osw_error error = OSW_ERROR_INIT;
+        bool had = false;
+
+        if (failed[row]) {
+            continue;
+        }
+        if (!relay_batch(r, osw_pg_value(sweeps, row, 0), &had)) {
+            failed[row] = true;
+            *fine = false;
+            if (!osw_pg_command(
+                    r->task->pg, "ROLLBACK", r->task->hard_ms, &error)) {
+                return false;
+            }
+        }
+        any = any || had;
+    }
+    return any;
+}
+
 static bool
 relay_sweeps(struct relay *r, const struct osw_pg_answer *sweeps)
 {
-    bool any = true;
+    bool *failed = calloc((size_t)sweeps->rows, sizeof(*failed));
+    struct osw_error error = OSW_ERROR_INIT;
+    bool fine = true;
 
-    while (any) {
-        any = false;
-        for (int row = 0; row < sweeps->rows && !is_over(r); row++) {
-            bool had = false;
-
-            if (!relay_batch(r, osw_pg_value(sweeps, row, 0), &had)) {
-                return false;
-            }
-            any = any || had;
-        }
+    if (failed == NULL) {
+        osw_error_set(&error, OSW_EXIT_INTERNAL, "out of memory");
+        osw_task_fail(r->task, NULL, &error);
+        return false;
     }
-    return !r->outage;
+    while (relay_in_turns(r, sweeps, failed, &fine)) {
+    }
+    free(failed);
+    return fine && !r->outage;
 }
 
 /* False if the connection, or the command, is of no use. */

@@ -75,7 +75,7 @@ COMMENT ON FUNCTION order_sweep.publishing IS
 
 CREATE OR REPLACE FUNCTION order_sweep.claim_events(
     sweep text, batch integer,
-    OUT ids jsonb, OUT events integer, OUT retried boolean)
+    OUT ids jsonb, OUT events integer, OUT refused boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
@@ -86,41 +86,48 @@ AS $$
 #variable_conflict use_column
 DECLARE
     _since timestamptz;
+    _hangs int;
     _keys jsonb[];
     _ordinals int[];
     _places tid[];
 BEGIN
     SELECT s.publish_since INTO _since FROM order_sweep.sweep s
      WHERE s.id = order_sweep.known(claim_events.sweep);
-    -- Those that no relay has taken before go first, and by themselves: what
-    -- has failed must not hold them up.  One that another relay has locked is
-    -- passed, and so is one with an older event of its order before it.
-    SELECT array_agg(c.order_key), array_agg(c.ordinal), array_agg(c.ctid)
-      INTO _keys, _ordinals, _places
-      FROM (SELECT j.order_key, j.ordinal, j.ctid FROM order_sweep.journal j
-             WHERE j.sweep = claim_events.sweep AND j.published_at IS NULL
-               AND j.swept_at >= _since
-               AND (SELECT true FROM order_sweep.delivery d
-                     WHERE d.sweep = j.sweep AND d.order_key = j.order_key
-                       AND d.ordinal = j.ordinal) IS NULL
-               AND (j.ordinal = 1 OR NOT order_sweep.has_older(j, _since))
-             ORDER BY j.swept_at, j.order_key, j.ordinal LIMIT batch
-               FOR UPDATE OF j SKIP LOCKED) c;
-    retried := _keys IS NULL;
-    IF retried THEN
+    -- What the command hung on comes first, by itself, and an eighth of it at a
+    -- time: so the event that it hangs on soon stands alone.
+    SELECT d.hangs INTO _hangs FROM order_sweep.delivery d
+     WHERE d.sweep = claim_events.sweep AND NOT d.parked AND d.hangs > 0
+       AND d.next_try <= now()
+     ORDER BY d.hangs DESC LIMIT 1;
+    IF _hangs IS NOT NULL THEN
+        SELECT array_agg(o.order_key), array_agg(o.ordinal), array_agg(o.place),
+               bool_and(o.refused)
+          INTO _keys, _ordinals, _places, refused
+          FROM order_sweep.due_again(claim_events.sweep, _since, _hangs,
+                   greatest(1, batch / 8 ^ least(_hangs, 9))::int) o;
+    END IF;
+    -- Then those that no relay has taken before, by themselves: what has failed
+    -- must not hold them up.  One that another relay has locked is passed, and
+    -- so is one with an older event of its order before it.
+    IF _keys IS NULL THEN
         SELECT array_agg(c.order_key), array_agg(c.ordinal), array_agg(c.ctid)
           INTO _keys, _ordinals, _places
-          FROM (SELECT j.order_key, j.ordinal, j.ctid
-                  FROM order_sweep.delivery d
-                  JOIN order_sweep.journal j
-                    ON j.sweep = d.sweep AND j.order_key = d.order_key
-                   AND j.ordinal = d.ordinal
-                 WHERE d.sweep = claim_events.sweep AND NOT d.parked
-                   AND d.next_try <= now()
-                   AND j.published_at IS NULL AND j.swept_at >= _since
+          FROM (SELECT j.order_key, j.ordinal, j.ctid FROM order_sweep.journal j
+                 WHERE j.sweep = claim_events.sweep AND j.published_at IS NULL
+                   AND j.swept_at >= _since
+                   AND (SELECT true FROM order_sweep.delivery d
+                         WHERE d.sweep = j.sweep AND d.order_key = j.order_key
+                           AND d.ordinal = j.ordinal) IS NULL
                    AND (j.ordinal = 1 OR NOT order_sweep.has_older(j, _since))
                  ORDER BY j.swept_at, j.order_key, j.ordinal LIMIT batch
                    FOR UPDATE OF j SKIP LOCKED) c;
+        refused := false;
+    END IF;
+    IF _keys IS NULL THEN
+        SELECT array_agg(o.order_key), array_agg(o.ordinal), array_agg(o.place),
+               bool_and(o.refused)
+          INTO _keys, _ordinals, _places, refused
+          FROM order_sweep.due_again(claim_events.sweep, _since, NULL, batch) o;
     END IF;
     -- Flushed before anything of it is told: so is all that was read here,
     -- which a sweep may have committed without.
@@ -138,7 +145,7 @@ BEGIN
 END $$;
 COMMENT ON FUNCTION order_sweep.claim_events IS
     'the next events of a sweep that are to be published, at most so many, and '
-    'how many, and whether a relay took them before; one is added to their '
+    'how many, and whether each was refused before; one is added to their '
     'attempts';
 
 CREATE OR REPLACE FUNCTION order_sweep.has_older(
@@ -159,6 +166,33 @@ AS $$
 $$;
 COMMENT ON FUNCTION order_sweep.has_older IS
     'does an older event of the same order wait to be published';
+
+CREATE OR REPLACE FUNCTION order_sweep.due_again(
+    sweep text, since timestamptz, hangs integer, most integer)
+RETURNS TABLE (order_key jsonb, ordinal integer, place tid, refused boolean)
+LANGUAGE sql VOLATILE
+SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
+SET enable_bitmapscan = off
+SET jit = off
+AS $$
+    SELECT j.order_key, j.ordinal, j.ctid, d.message IS NOT NULL
+      -- More than are wanted, for other relays may have some of them.
+      FROM (SELECT x.* FROM order_sweep.delivery x
+             WHERE x.sweep = $1 AND NOT x.parked AND x.next_try <= now()
+               AND ($3 IS NULL OR x.hangs = $3)
+             ORDER BY x.next_try LIMIT 4 * $4) d
+      JOIN order_sweep.journal j
+        ON j.sweep = d.sweep AND j.order_key = d.order_key
+       AND j.ordinal = d.ordinal
+     WHERE j.published_at IS NULL AND j.swept_at >= $2
+       AND (j.ordinal = 1 OR NOT order_sweep.has_older(j, $2))
+     ORDER BY j.swept_at, j.order_key, j.ordinal LIMIT $4
+       FOR UPDATE OF j SKIP LOCKED
+$$;
+COMMENT ON FUNCTION order_sweep.due_again IS
+    'lock events that a relay had before and that are to be tried again, at most '
+    'so many: those that it hung on so often, or all';
 
 CREATE OR REPLACE FUNCTION order_sweep.take_events(sweep text, ids jsonb)
 RETURNS TABLE (n integer, line text, problem text)
@@ -302,7 +336,7 @@ COMMENT ON FUNCTION order_sweep.readable IS
     'what a command wrote, as text whatever it is';
 
 CREATE OR REPLACE FUNCTION order_sweep.refuse_event(
-    sweep text, ids jsonb, number integer, message bytea,
+    sweep text, ids jsonb, number integer, message bytea, others boolean,
     OUT parked boolean, OUT order_key text)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -316,7 +350,9 @@ BEGIN
        SET next_try = now() + least(
                interval '1 minute' * 2 ^ least(d.attempts - 1, 10),
                interval '1 hour'),
-           parked = d.attempts >= 10,
+           -- Else it may be the command, however often it refused this one.
+           parked = d.attempts >= 10 AND (d.others OR refuse_event.others),
+           others = d.others OR refuse_event.others,
            message = order_sweep.readable(refuse_event.message),
            failed_at = now()
      WHERE d.ctid = ANY (_places)
@@ -324,8 +360,8 @@ BEGIN
       INTO parked, order_key;
 END $$;
 COMMENT ON FUNCTION order_sweep.refuse_event IS
-    'book that the command refused this event, and why: it is tried again '
-    'later, or no more (parked)';
+    'book that the command refused this event, why, and whether it took others: '
+    'it is tried again later, or no more (parked)';
 
 CREATE OR REPLACE FUNCTION order_sweep.release_events(
     sweep text, ids jsonb, numbers integer[])
@@ -336,7 +372,7 @@ DECLARE
     _places tid[] := order_sweep.deliveries_of(sweep, ids, numbers);
 BEGIN
     DELETE FROM order_sweep.delivery d
-     WHERE d.ctid = ANY (_places) AND d.attempts = 1;
+     WHERE d.ctid = ANY (_places) AND d.attempts = 1 AND d.hangs = 0;
     UPDATE order_sweep.delivery d
        SET attempts = d.attempts - 1, next_try = now()
      WHERE d.ctid = ANY (_places);
@@ -353,12 +389,14 @@ AS $$
 DECLARE
     _places tid[] := order_sweep.deliveries_of(sweep, ids, numbers);
 BEGIN
-    UPDATE order_sweep.delivery d SET attempts = d.attempts - 1
+    UPDATE order_sweep.delivery d
+       SET attempts = d.attempts - 1, hangs = least(d.hangs + 1, 9),
+           next_try = now()
      WHERE d.ctid = ANY (_places);
 END $$;
 COMMENT ON FUNCTION order_sweep.postpone_events IS
-    'take the attempt back, and let others go first: the command hung, and one '
-    'of these may be why';
+    'take the attempt back: the command hung, one of these may be why, and they '
+    'are tried again by fewer';
 
 CREATE OR REPLACE FUNCTION order_sweep.events(sweep text, most integer)
 RETURNS TABLE (events bigint, age interval, backoff bigint, parked bigint)

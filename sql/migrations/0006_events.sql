@@ -33,7 +33,9 @@ CREATE TABLE order_sweep.delivery (
     ordinal   integer NOT NULL,
     attempts  integer NOT NULL,
     next_try  timestamptz NOT NULL,
+    hangs     smallint NOT NULL DEFAULT 0,
     parked    boolean NOT NULL DEFAULT false,
+    others    boolean NOT NULL DEFAULT false,
     message   text,
     failed_at timestamptz,
     PRIMARY KEY (sweep, order_key, ordinal)
@@ -43,7 +45,16 @@ COMMENT ON TABLE order_sweep.delivery IS
     'them, it died, or its command refused them';
 COMMENT ON COLUMN order_sweep.delivery.attempts IS
     'how often a relay took it; parked once it was refused at the tenth';
+COMMENT ON COLUMN order_sweep.delivery.hangs IS
+    'how often the command hung on a batch that it was in';
+COMMENT ON COLUMN order_sweep.delivery.others IS
+    'the command refused it and took others: it is not the command';
 COMMENT ON COLUMN order_sweep.delivery.message IS
     'why it was refused; NULL: not yet';
+
+CREATE INDEX delivery_due ON order_sweep.delivery (sweep, next_try)
+ WHERE NOT parked;
+CREATE INDEX delivery_hung ON order_sweep.delivery (sweep, hangs, next_try)
+ WHERE NOT parked AND hangs > 0;
 
 INSERT INTO order_sweep.version (version) VALUES (6);

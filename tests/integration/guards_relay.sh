@@ -10,11 +10,15 @@ set -euo pipefail
 without relay claim_events 'j.published_at IS NULL' true
 without relay claim_events 'AND j.swept_at >= _since' ''
 without relay claim_events $'AND (SELECT true FROM order_sweep.delivery d
-                     WHERE d.sweep = j.sweep AND d.order_key = j.order_key
-                       AND d.ordinal = j.ordinal) IS NULL'
+                         WHERE d.sweep = j.sweep AND d.order_key = j.order_key
+                           AND d.ordinal = j.ordinal) IS NULL'
 without relay claim_events 'j.ordinal = 1 OR NOT order_sweep.has_older(j, _since)' true
-without relay claim_events 'NOT d.parked' true
-without relay claim_events 'AND d.next_try <= now()'
+without relay due_again 'NOT x.parked' true
+without relay due_again 'AND x.next_try <= now()'
+without relay due_again 'd.message IS NOT NULL' true
+without relay due_again 'd.message IS NOT NULL' false
+without relay claim_events 'd.hangs > 0' false
+without relay claim_events 'batch / 8 ^ least(_hangs, 9)' batch
 without relay claim_events 'SET attempts = d.attempts + 1,' SET
 without relay claim_events "now() + interval '5 seconds'" "now()"
 without relay has_older 'o.published_at IS NULL' false
@@ -37,7 +41,12 @@ without relay refuse_event 'd.attempts >= 10' false
 without relay refuse_event 'd.attempts >= 10' 'd.attempts >= 9'
 without relay refuse_event 'least(d.attempts - 1, 10)' '(-20)'
 without relay release_events 'd.attempts = 1' false
+without relay release_events ' AND d.hangs = 0'
 without relay postpone_events 'd.attempts - 1' 'd.attempts'
+without relay postpone_events 'd.hangs + 1' 'd.hangs'
+without relay refuse_event ' AND (d.others OR refuse_event.others)'
+without relay refuse_event 'others = d.others OR refuse_event.others' 'others = false'
+without relay readable 'EXCEPTION WHEN data_exception THEN' 'EXCEPTION WHEN no_data THEN'
 without relay define_row 'd.id, d.line INTO _id, s.line' 'd.id INTO _id'
 
 all_noticed

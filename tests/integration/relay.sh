@@ -144,11 +144,69 @@ grep -q "event of order $bad refused: sh did not end in time" "$err" ||
     die 'no word on the command that hangs'
 [ -z "$(pgrep -xf 'sleep 61.017')" ] || die 'a process of the command was left'
 
-# Those that it hung on together, and never alone, are not nearer to being parked.
+# Those that it hung on together, and never alone, are not nearer to being parked;
+# and that it hung is told.
 again
-run 0 relay --time-limit 2s -v -- sh -c 'sleep 61.018'
+run 75 relay --time-limit 2s -v -- sh -c 'sleep 61.018'
 relayed 0 0 0
-value '500 0' "SELECT count(*) || ' ' || max(attempts) FROM order_sweep.delivery"
+grep -q ' the command takes no event: sh did not end in time$' "$err" ||
+    die 'no word on the command that hangs'
+value '500 0 1' "SELECT concat_ws(' ', count(*), max(attempts), max(hangs))
+    FROM order_sweep.delivery"
+
+# It hangs on one of them: that one soon stands alone, and the others are through.
+again
+for n in $(seq 9); do
+    status=0
+    "$ORDER_SWEEP_BIN" relay --time-limit 4s -- sh -c "
+        ! grep -q '\"aggregateid\" : \"$bad\"' /proc/self/fd/0 || sleep 61.019
+        $take" >"$out" 2>"$err" || status=$?
+    [ "$status" != 0 ] || die "run $n does not tell that the command hung"
+    if [ "$status" = 1 ]; then
+        break
+    fi
+done
+grep -q "event of order $bad refused: sh did not end in time" "$err" ||
+    die 'the one that hangs was not found'
+run 0 relay -v -- sh -c "$take"
+value 1 "$unpublished"
+each_told 499
+# Before those that are new it is tried by itself.
+sql -c 'UPDATE order_sweep.delivery SET next_try = now()'
+value '1|1' "SELECT concat_ws('|', jsonb_array_length(ids), events)
+    FROM order_sweep.claim_events('cancel_unpaid', 500)"
+
+# The only one, refused for ever, is not parked: it may be the command.
+again
+sql -c "UPDATE order_sweep.journal SET published_at = now()
+    WHERE order_key->>0 <> '$bad'"
+for _ in $(seq 11); do
+    run 1 relay -- sh -c 'cat >/dev/null; exit 3'
+    sql -c 'UPDATE order_sweep.delivery SET next_try = now()'
+done
+value '11 f' "SELECT concat_ws(' ', attempts, parked) FROM order_sweep.delivery"
+sql -c "UPDATE order_sweep.journal SET published_at = NULL
+    WHERE order_key IN (SELECT order_key FROM order_sweep.journal
+                         WHERE order_key->>0 <> '$bad' LIMIT 3)"
+run 1 relay -v -- sh -c "! grep -q '\"aggregateid\" : \"$bad\"' /proc/self/fd/0 && $take"
+relayed 3 1 1
+
+# A sweep whose events cannot be had is no harm to another's.
+again
+sql -o /dev/null -c "SELECT order_sweep.define(sweep => 'broken', orders => 'shop.orders',
+        key => '{id}', unpaid => 'false', since => 'created', after => '1 hour',
+        set => 'order_status = 3')" -c "SELECT order_sweep.publish('broken', since => '-infinity')" \
+    -c "INSERT INTO order_sweep.journal (sweep, order_key, ordinal, run_id, swept_at, payload)
+        SELECT 'broken', '[1]', 1, run_id, swept_at, '{}' FROM order_sweep.journal LIMIT 1" \
+    -c "CREATE FUNCTION shop.no() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN RAISE ''no''; END'" \
+    -c "CREATE TRIGGER no BEFORE INSERT ON order_sweep.delivery FOR EACH ROW
+        WHEN (NEW.sweep = 'broken') EXECUTE FUNCTION shop.no()"
+run 78 relay -v -- sh -c "$take"
+relayed 500 0 0
+is 'told once' 1 "$(grep -c 'broken: no' "$err")"
+sql -o /dev/null -c 'DROP FUNCTION shop.no CASCADE' -c "SELECT order_sweep.undefine('broken')" \
+    -c "DELETE FROM order_sweep.journal WHERE sweep = 'broken'"
 
 # --- What a line looks like --------------------------------------------------
 
@@ -213,11 +271,12 @@ sql -c 'DELETE FROM order_sweep.journal WHERE ordinal = 2'
 # What was tried before waits behind what was not, and is not mixed with it.
 again
 sql -c "INSERT INTO order_sweep.delivery SELECT sweep, order_key, ordinal, 3, now()
-    FROM order_sweep.journal ORDER BY swept_at, order_key LIMIT 2"
-claim="SELECT events, retried FROM order_sweep.claim_events('cancel_unpaid', 600)"
+    FROM order_sweep.journal ORDER BY swept_at, order_key LIMIT 2" \
+    -c "UPDATE order_sweep.delivery SET message = 'no'"
+claim="SELECT events, refused FROM order_sweep.claim_events('cancel_unpaid', 600)"
 is 'the fresh ones first' '498|f' "$(sql -F '|' -c "$claim")"
 is 'then those of before' '2|t' "$(sql -F '|' -c "$claim")"
-is 'then none' '0|t' "$(sql -F '|' -c "$claim")"
+is 'then none' '0|' "$(sql -F '|' -c "$claim")"
 value '1 498, 4 2' "SELECT string_agg(attempts || ' ' || n, ', ' ORDER BY attempts)
     FROM (SELECT attempts, count(*) AS n FROM order_sweep.delivery GROUP BY 1) t"
 # One that died is followed by another a few seconds later.
@@ -225,16 +284,17 @@ value t "SELECT bool_and(next_try > now() AND next_try < now() + interval '6 sec
     FROM order_sweep.delivery"
 sql -c "UPDATE order_sweep.delivery SET next_try = now()" \
     -c "UPDATE order_sweep.delivery SET parked = true WHERE attempts = 4"
-is 'none that is parked' '498|t' "$(sql -F '|' -c "$claim")"
+# Nobody has refused these: if they are now, it may be the command.
+is 'none that is parked' '498|f' "$(sql -F '|' -c "$claim")"
 # Not from before the beginning, nor of a sweep whose events are none.
 again
 sql -o /dev/null -c "SELECT order_sweep.publish('cancel_unpaid', since => now())"
-is 'none from before' '0|t' "$(sql -F '|' -c "$claim")"
+is 'none from before' '0|' "$(sql -F '|' -c "$claim")"
 sql -o /dev/null -c "SELECT order_sweep.publish('cancel_unpaid')"
-is 'none from before, again' '0|t' "$(sql -F '|' -c "$claim")"
+is 'none from before, again' '0|' "$(sql -F '|' -c "$claim")"
 sql -o /dev/null -c "SELECT order_sweep.publish('cancel_unpaid', since => '-infinity')"
 sql -o /dev/null -c "SELECT order_sweep.unpublish('cancel_unpaid')"
-is 'none that nobody wants' '0|t' "$(sql -F '|' -c "$claim")"
+is 'none that nobody wants' '0|' "$(sql -F '|' -c "$claim")"
 sql -o /dev/null -c "SELECT order_sweep.publish('cancel_unpaid', since => '-infinity')"
 
 # Two at once: what one feeds the other passes by.

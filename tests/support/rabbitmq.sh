@@ -76,11 +76,17 @@ rabbitmq_start()
         RABBITMQ_PID_FILE="$rabbitmq_folder/pid"
         # The program itself, with no script before it that would outlive it.
         RABBITMQ_ALLOW_INPUT=yes
-        RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS='+S 1:1 -start_epmd false'
+        # Neither the node nor rabbitmqctl starts an epmd that would stay.
+        ERL_FLAGS='-start_epmd false'
+        RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS='+S 1:1'
     )
     "${rabbitmq_as[@]}" env "${rabbitmq_env[@]}" epmd >/dev/null 2>&1 &
     rabbitmq_epmd=$!
     until rabbitmq_connects "${ports[3]}"; do
+        if ! kill -0 "$rabbitmq_epmd" 2>/dev/null; then
+            echo "RabbitMQ: epmd ended, on port ${ports[3]}" >&2
+            return 1
+        fi
         sleep 0.05
     done
     "${rabbitmq_as[@]}" env "${rabbitmq_env[@]}" \
