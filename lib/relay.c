@@ -329,7 +329,15 @@ relay_all(struct relay *r)
         osw_task_fail(r->task, NULL, &error);
         return false;
     }
-    fine = relay_sweeps(r, &sweeps);
+    if (sweeps.rows > 0) {
+        fine = relay_sweeps(r, &sweeps);
+    } else {
+        osw_error_set(&error,
+                      OSW_EXIT_CONFIG,
+                      "there are no events; SELECT order_sweep.publish('NAME') "
+                      "makes what a sweep does one");
+        osw_task_fail(r->task, NULL, &error);
+    }
     osw_pg_answer_clear(&sweeps);
     return fine;
 }

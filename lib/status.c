@@ -20,6 +20,7 @@ static const struct osw_exit_row exit_rows[] = {
     {OSW_EXIT_UNAVAILABLE, "database unreachable, lost, or not a primary"},
     {OSW_EXIT_CONFIG,
      "schema or definition missing or mismatched, or unknown sweep; "
+     "no sweep with events for relay; "
      "transactions not read committed behind a pooler"},
     {OSW_EXIT_USAGE, "wrong usage"},
     {OSW_EXIT_INTERNAL, "internal error"},

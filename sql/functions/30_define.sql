@@ -114,6 +114,11 @@ BEGIN
         PERFORM order_sweep.refuse('orders',
             format('the view %s cannot be updated', orders),
             'Name the table under it.');
+    ELSIF order_sweep.foreign_part(orders) IS NOT NULL THEN
+        PERFORM order_sweep.refuse('orders',
+            format('of %s the rows of %s are on another server', orders,
+                   order_sweep.foreign_part(orders)),
+            'A commit is of one server: define a sweep on each, for its own rows.');
     END IF;
 END $$;
 COMMENT ON FUNCTION order_sweep.check_orders IS

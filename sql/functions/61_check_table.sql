@@ -17,7 +17,7 @@ AS $$
               JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass
                               AND d.objid = v.oid
                               AND d.refclassid = 'pg_class'::regclass
-              JOIN pg_class c ON c.oid = d.refobjid AND c.relkind IN ('r', 'p', 'v')
+              JOIN pg_class c ON c.oid = d.refobjid AND c.relkind IN ('r', 'p', 'v', 'f')
              WHERE v.ev_class = r.relation AND v.ev_type = '1') n
     )
     SELECT array_agg(r.relation::regclass) FROM r
@@ -25,6 +25,20 @@ $$;
 COMMENT ON FUNCTION order_sweep.relations IS
     'the relations that hold the rows of orders: itself, its partitions and, '
     'of a view, what it reads from (tables that it only looks into, too)';
+
+CREATE OR REPLACE FUNCTION order_sweep.foreign_part(orders regclass)
+RETURNS regclass LANGUAGE sql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+    SELECT r.relation
+      FROM unnest(order_sweep.relations(orders)) AS r(relation)
+      JOIN pg_class c ON c.oid = r.relation
+     WHERE c.relkind = 'f'
+     ORDER BY r.relation::text
+     LIMIT 1
+$$;
+COMMENT ON FUNCTION order_sweep.foreign_part IS
+    'a foreign table among the relations that hold the rows of orders';
 
 CREATE OR REPLACE FUNCTION order_sweep.as_pattern(name name)
 RETURNS text LANGUAGE sql IMMUTABLE
@@ -86,6 +100,14 @@ BEGIN
         why := 'CREATE INDEX CONCURRENTLY failed half-way; nothing uses it.';
         RETURN NEXT;
     END LOOP;
+    IF order_sweep.foreign_part(_orders) IS NOT NULL THEN
+        item := 'foreign table';
+        what := format('of %s the rows of %s are on another server', _orders,
+                       order_sweep.foreign_part(_orders));
+        why := 'A commit is of one server: a crash could leave half a cancel.';
+        mend := 'Detach it, and define a sweep on the server that has its rows.';
+        RETURN NEXT;
+    END IF;
     IF s.settings IS NULL AND order_sweep.is_bound(_orders, s.owner) THEN
         item := 'row security';
         what := format('the policies of %s hide rows from role %I', s.orders, s.owner);

@@ -416,6 +416,25 @@ grep -q 'order 4711 is cancelled: refund' "$err" || die 'refused otherwise'
 sql -c "INSERT INTO shop.payment VALUES (3, 4712, 'received')"
 run 0 late
 
+entry 'Events do not come out'
+sql -o /dev/null -c "SELECT order_sweep.publish('cancel_unpaid')"
+sql -c "INSERT INTO shop.orders VALUES (4712, 'unpaid', now() - interval '1 hour')"
+swept
+cat >bin/tell-the-shop <<TELL
+#!/bin/sh
+if [ ! -e '$tmp/shop-is-back' ]; then
+    echo 'connection refused' >&2
+    exit 1
+fi
+cat >'$tmp/told'
+TELL
+chmod 755 bin/tell-the-shop
+seen
+: >shop-is-back
+mended
+is 'who was told' '4711 4712' "$(ask_lines told "
+    SELECT string_agg(l->>'aggregateid', ' ' ORDER BY l->>'aggregateid') FROM line")"
+
 # --- All of them -------------------------------------------------------------
 
 is 'entries that were brought about' "$entries" "$done_entries"

@@ -59,9 +59,18 @@ change "ALTER TABLE shop.split DETACH PARTITION shop.split1;
     ALTER TABLE shop.split DROP CONSTRAINT split_pkey;
     ALTER TABLE shop.split ATTACH PARTITION shop.split3
     FOR VALUES FROM (MINVALUE) TO ('2020-01-01')"
-finds 'the key of a partition of partitions' 1 \
-    'warn|split|partition key|shop.split3 is partitioned by state, which set changes|Partition by a column that does not change.
+odd='warn|split|partition key|shop.split3 is partitioned by state, which set changes|Partition by a column that does not change.
 warn|split|key|no unique index of shop.split lies within (id, at)|Call order_sweep.define with a key that holds the columns that the table is partitioned by, and make it unique.'
+finds 'the key of a partition of partitions' 1 "$odd"
+sql -U "$superuser" -c 'CREATE EXTENSION postgres_fdw;
+    GRANT USAGE ON FOREIGN DATA WRAPPER postgres_fdw TO PUBLIC'
+change 'CREATE SERVER abroad FOREIGN DATA WRAPPER postgres_fdw;
+    CREATE FOREIGN TABLE shop.split4 PARTITION OF shop.split3
+        FOR VALUES IN ($$abroad$$) SERVER abroad'
+finds 'a partition on another server' 78 \
+    "fail|split|foreign table|of shop.split the rows of shop.split4 are on another server|Detach it, and define a sweep on the server that has its rows.
+$odd"
+change 'DROP SERVER abroad CASCADE'
 change 'DROP TABLE shop.split3, shop.split1;
     ALTER TABLE shop.split ADD PRIMARY KEY (id, at)'
 change "SELECT FROM order_sweep.undefine('split')"

@@ -8,6 +8,8 @@ set -euo pipefail
 
 without define clauses 'AND %s <= order_sweep_until' ''
 without define clock_bound floor ceil
+without refusals check_orders "order_sweep.foreign_part(orders)" "NULL::regclass"
+without check_tables check_table "order_sweep.foreign_part(_orders)" "NULL::regclass"
 without define clauses "> ''-infinity''" 'IS NOT NULL'
 without retyped clock_is_typed 'order_sweep.same_type(' '0 <= num_nonnulls('
 

@@ -78,10 +78,18 @@ is 'orders NULL' "$(ask "SELECT testing.try('orders', NULL)")" \
     '22023 orders: is missing / Name the orders table.'
 refused orders 'shop.none' '42P01 relation "shop.none" does not exist'
 # A table of another server has no rows that could be locked.
-sql -c 'CREATE FOREIGN DATA WRAPPER nowhere;
-    CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
+sql -c 'CREATE EXTENSION postgres_fdw;
+    CREATE SERVER nowhere FOREIGN DATA WRAPPER postgres_fdw;
     CREATE FOREIGN TABLE shop.abroad (id int, status text, at timestamptz)
-        SERVER nowhere'
+        SERVER nowhere;
+    CREATE TABLE shop.spread (id int, status text, at timestamptz)
+        PARTITION BY HASH (id);
+    CREATE FOREIGN TABLE shop.spread1 PARTITION OF shop.spread
+        FOR VALUES WITH (MODULUS 1, REMAINDER 0) SERVER nowhere;
+    CREATE VIEW shop.far_view AS SELECT * FROM shop.abroad'
+mend='A commit is of one server: define a sweep on each, for its own rows.'
+refused orders shop.spread "22023 orders: of shop.spread the rows of shop.spread1 are on another server / $mend"
+refused orders shop.far_view "22023 orders: of shop.far_view the rows of shop.abroad are on another server / $mend"
 refused orders shop.abroad '22023 orders: shop.abroad is neither a table nor a view / Name a table, a partitioned table or an updatable view.'
 for table in pg_class information_schema.tables order_sweep.journal; do
     refused orders "$table" "22023 orders: $table is a table of the system / Name a table of the shop."

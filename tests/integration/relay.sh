@@ -19,8 +19,9 @@ trap cleanup EXIT
 
 new_shop relay 2000
 run 0
-run 0 relay -v -- false
-relayed 0 0 0
+run 78 relay -- cat
+says_like 'there are no events; SELECT order_sweep.publish*'
+run 78 relay --linger -- cat
 run 64 relay --sweep cancel_unpaid -- cat
 says_like 'sweep: what cancel_unpaid does is no event; SELECT order_sweep.publish*'
 sql -o /dev/null -c "SELECT order_sweep.publish('cancel_unpaid')"
