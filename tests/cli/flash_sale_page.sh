@@ -97,6 +97,7 @@ listed()
         .filter(line => line.textContent.includes('$1')).length"
 }
 
+mkdir "$ORDER_SWEEP_TMP/rabbitmq"
 rabbitmq_start "$ORDER_SWEEP_TMP/rabbitmq"
 # A session that the broker keeps: nothing is missed while it restarts.
 mosquitto_sub -h 127.0.0.1 -p "$rabbitmq_mqtt_port" -u guest -P guest -q 1 \
