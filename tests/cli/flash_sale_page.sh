@@ -294,8 +294,11 @@ heard ask/ 7
 answer '{"state": "refused", "why": "one each"}'
 browser_wait state Refused
 
-# --- The tab twice -----------------------------------------------------------
+# --- No port; the tab twice --------------------------------------------------
 
+browser_tab lost "file://$page"
+browser_wait link 'Open this page with ?port=PORT'
+browser_switch two
 client=$(browser_run 'return me.client')
 browser_run 'window.open(location.href)' >/dev/null
 browser_tabs[copy]=$(browser GET /window/handles | jq -r '.[-1]')
