@@ -182,8 +182,16 @@ is 'no connection was lost over it' 1 \
 # --- A request ---------------------------------------------------------------
 
 browser_wait state 'Nothing ordered yet'
+# On a new connection, before the broker's word on what was subscribed.
+browser_run 'window.deaf = bytes => bytes[0] === 0x90;
+    window.wire = []; socket.close()'
+until_true 'wire.some(packet => packet[0] === 0x82)'
 browser_click order
 browser_wait state 'Asking …'
+is 'the answer is subscribed' true "$(browser_run 'return wire.some(packet =>
+    packet[0] === 0x82 && new TextDecoder().decode(Uint8Array.from(packet))
+        .includes(me.request))')"
+browser_run 'window.deaf = () => false; socket.close()'
 heard ask/ 1
 is 'what is asked' "ask/$(request) {\"buyer\":7,\"goods\":1}" "$(cat "$heard")"
 browser_click order
