@@ -216,8 +216,11 @@ is_over()
 {
     local open
     ((${#come[@]} == 0 && ${#buyer_of[@]} == 0 && ${#pay_at[@]} == 0)) &&
-        open=$(sql -c 'SELECT count(*) FROM shop.orders WHERE order_status = 1' \
-            2>/dev/null) && [ "$open" = 0 ] || return 1
+        open=$(sql 2>/dev/null <<'SQL'
+SELECT (SELECT count(*) FROM shop.orders WHERE order_status = 1)
+       + (SELECT count(*) FROM order_sweep.journal WHERE published_at IS NULL);
+SQL
+        ) && [ "$open" = 0 ] || return 1
     ((${#waiting[@]} == 0)) ||
         [ "$(redis GET stock:1 2>/dev/null)" = 0 ]
 }

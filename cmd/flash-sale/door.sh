@@ -70,7 +70,8 @@ done
 digits='([0-9]{1,15})'
 exec {messages}< <(exec mosquitto_sub -p "$SALE_MQTT" -i "door-$name" -c -q 1 \
     -t 'ask/+' -t 'pay/+' -t 'back/+' -F '%t %p')
-trap "kill $!" EXIT
+subscriber=$!
+trap 'kill "$subscriber"' EXIT
 trap 'exit 143' TERM
 while read -r -u "$messages" topic message; do
     id=${topic#*/}

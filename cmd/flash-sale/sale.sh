@@ -52,6 +52,7 @@ sale_start()
     sql -c 'INSERT INTO shop.blocked_buyer SELECT generate_series(50, 5000, 50)'
 
     sale_rabbitmq
+    # shellcheck disable=SC2154  # of rabbitmq.sh
     export SALE_MQTT=$rabbitmq_mqtt_port
     sale_redis
     redis -x FUNCTION LOAD REPLACE <"$sale/sale.lua" >/dev/null

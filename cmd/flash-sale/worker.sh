@@ -22,7 +22,7 @@ make_orders()
     while read -r entry request buyer goods; do
         echo "SELECT '$entry', '$request', $buyer, $goods," \
             "shop.order_for('$request', $buyer, $goods);"
-    done | sql 2>/dev/null || :
+    done | sql -f - 2>/dev/null || :
 }
 
 while :; do
