@@ -183,6 +183,29 @@ book_all(const struct osw_events *events,
     return done;
 }
 
+/* A reason as SQL's bytea, to be freed: a command may write what is no text to
+ * the database, and that must not undo what others were told. */
+static char *
+bytes_of(const char *reason)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    if (out == NULL) {
+        return NULL;
+    }
+    (void)fputs("\\x", out);
+    for (; *reason != '\0'; reason++) {
+        (void)fprintf(out, "%02x", (unsigned)(unsigned char)*reason);
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
 static bool
 book_refusal(const struct osw_events *events,
              const struct osw_event *event,
@@ -192,22 +215,29 @@ book_refusal(const struct osw_events *events,
 {
     char number[16];
     const char *reason = event->reason != NULL ? event->reason : "";
+    char *bytes = bytes_of(reason);
     const char *const values[] = {events->sweep,
                                   osw_pg_value(&events->claim, 0, CLAIM_IDS),
                                   number,
-                                  reason};
+                                  bytes};
     struct osw_pg_answer answer = OSW_PG_ANSWER_INIT;
     bool is_parked = false;
+    bool done = false;
 
+    if (bytes == NULL) {
+        return osw_error_set(error, OSW_EXIT_INTERNAL, "out of memory");
+    }
     (void)snprintf(number, sizeof(number), "%d", event->number);
-    if (!query(events->pg,
-               osw_sql_refuse_event,
-               values,
-               4,
-               2,
-               deadline_ms,
-               &answer,
-               error)) {
+    done = query(events->pg,
+                 osw_sql_refuse_event,
+                 values,
+                 4,
+                 2,
+                 deadline_ms,
+                 &answer,
+                 error);
+    free(bytes);
+    if (!done) {
         return false;
     }
     is_parked = osw_pg_is_true(&answer, 0, 0);
@@ -224,7 +254,7 @@ book_refusal(const struct osw_events *events,
 
 bool
 osw_events_book(struct osw_events *events,
-                bool keep,
+                bool postpone,
                 int64_t deadline_ms,
                 int64_t *parked,
                 struct osw_error *error)
@@ -234,11 +264,11 @@ osw_events_book(struct osw_events *events,
                   osw_sql_publish_events,
                   deadline_ms,
                   error) ||
-        (!keep && !book_all(events,
-                            OSW_FATE_UNTOLD,
-                            osw_sql_release_events,
-                            deadline_ms,
-                            error))) {
+        !book_all(events,
+                  OSW_FATE_UNTOLD,
+                  postpone ? osw_sql_postpone_events : osw_sql_release_events,
+                  deadline_ms,
+                  error)) {
         return false;
     }
     for (int i = 0; i < events->count; i++) {

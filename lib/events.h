@@ -64,11 +64,11 @@ bool osw_events_take(struct osw_events *events,
 void osw_events_refuse(struct osw_event *event, const char *reason);
 
 /*
- * Book the fates and commit.  keep: those that were not told keep their
- * attempt, and wait a while.  *parked counts those that are tried no more.
+ * Book the fates and commit.  postpone: those that were not told let others go
+ * first, else they are as before.  *parked counts those that are tried no more.
  */
 bool osw_events_book(struct osw_events *events,
-                     bool keep,
+                     bool postpone,
                      int64_t deadline_ms,
                      int64_t *parked,
                      struct osw_error *error);

@@ -119,15 +119,26 @@ end_by_outage(struct relay *r, const struct osw_error *why)
     }
 }
 
-/* Many in a row were refused: the newest one of them all will tell. */
+/* Many in a row were refused: others, from the newest one on and from all over
+ * the batch, will tell. */
 static void
-ask_for_the_newest(struct relay *r)
+ask_for_others(struct relay *r)
 {
     const int last = r->batch.count - 1;
     struct osw_error why = OSW_ERROR_INIT;
+    bool asked = false;
 
-    if (r->batch.events[last].fate == OSW_FATE_UNTOLD &&
-        feed(r, last, last + 1, &why) != OSW_FED_ACCEPTED) {
+    for (int n = 0; n < IN_A_ROW && !is_over(r); n++) {
+        const int i = (int)(last - (int64_t)last * n / IN_A_ROW);
+
+        if (r->batch.events[i].fate == OSW_FATE_UNTOLD) {
+            if (feed(r, i, i + 1, &why) == OSW_FED_ACCEPTED) {
+                return;
+            }
+            asked = true;
+        }
+    }
+    if (asked && !is_over(r)) {
         end_by_outage(r, &why);
     }
 }
@@ -138,7 +149,7 @@ refuse(struct relay *r, int i, const struct osw_error *why)
     osw_events_refuse(&r->batch.events[i], why->message);
     r->in_a_row++;
     if (!r->batch.retried && r->in_a_row % IN_A_ROW == 0) {
-        ask_for_the_newest(r);
+        ask_for_others(r);
     }
 }
 

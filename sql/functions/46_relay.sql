@@ -289,8 +289,20 @@ COMMENT ON FUNCTION order_sweep.publish_events IS
     'book that these of the events that were taken in this transaction are '
     'published';
 
+CREATE OR REPLACE FUNCTION order_sweep.readable(bytes bytea)
+RETURNS text LANGUAGE plpgsql STABLE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+    RETURN convert_from(bytes, 'UTF8');
+EXCEPTION WHEN data_exception THEN -- or the database's encoding lacks a character
+    RETURN encode(bytes, 'escape');
+END $$;
+COMMENT ON FUNCTION order_sweep.readable IS
+    'what a command wrote, as text whatever it is';
+
 CREATE OR REPLACE FUNCTION order_sweep.refuse_event(
-    sweep text, ids jsonb, number integer, message text,
+    sweep text, ids jsonb, number integer, message bytea,
     OUT parked boolean, OUT order_key text)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -305,7 +317,7 @@ BEGIN
                interval '1 minute' * 2 ^ least(d.attempts - 1, 10),
                interval '1 hour'),
            parked = d.attempts >= 10,
-           message = refuse_event.message,
+           message = order_sweep.readable(refuse_event.message),
            failed_at = now()
      WHERE d.ctid = ANY (_places)
     RETURNING d.parked, order_sweep.key_text(d.order_key)
@@ -332,6 +344,21 @@ END $$;
 COMMENT ON FUNCTION order_sweep.release_events IS
     'take the attempt back: these were not told, or it is not for them that '
     'the command refused them';
+
+CREATE OR REPLACE FUNCTION order_sweep.postpone_events(
+    sweep text, ids jsonb, numbers integer[])
+RETURNS void LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+    _places tid[] := order_sweep.deliveries_of(sweep, ids, numbers);
+BEGIN
+    UPDATE order_sweep.delivery d SET attempts = d.attempts - 1
+     WHERE d.ctid = ANY (_places);
+END $$;
+COMMENT ON FUNCTION order_sweep.postpone_events IS
+    'take the attempt back, and let others go first: the command hung, and one '
+    'of these may be why';
 
 CREATE OR REPLACE FUNCTION order_sweep.events(sweep text, most integer)
 RETURNS TABLE (events bigint, age interval, backoff bigint, parked bigint)

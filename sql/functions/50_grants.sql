@@ -47,7 +47,8 @@ AS $$
     SELECT order_sweep.read_functions()
         || '{calls_of,begin_run,left_over,finish_run,prune,sign_of_life,'
            'take_slot,retry,'
-           'publishing,claim_events,take_events,publish_events,refuse_event,release_events}'::text[]
+           'publishing,claim_events,take_events,publish_events,refuse_event,release_events,'
+           'postpone_events}'::text[]
 $$;
 COMMENT ON FUNCTION order_sweep.run_functions IS
     'the functions that a run needs, and retry';

@@ -138,7 +138,8 @@ functions_of_a_run()
 {
     printf 'order_sweep.%s\n' begin_run blame calls_of claim_events events \
         explain finish_run key_text last_runs late left_over metrics preview \
-        probe prune publish_events publishing refuse_event release_events retry \
+        postpone_events probe prune publish_events publishing refuse_event \
+        release_events retry \
         schema_version sign_of_life status take_events take_slot \
         {cancel_unpaid,tidy}_{due,next,backlog,fault,clock,explain,gone,batch,newest,cancel,fail} \
         cancel_unpaid_late | sort

@@ -37,6 +37,7 @@ without relay refuse_event 'd.attempts >= 10' false
 without relay refuse_event 'd.attempts >= 10' 'd.attempts >= 9'
 without relay refuse_event 'least(d.attempts - 1, 10)' '(-20)'
 without relay release_events 'd.attempts = 1' false
+without relay postpone_events 'd.attempts - 1' 'd.attempts'
 without relay define_row 'd.id, d.line INTO _id, s.line' 'd.id INTO _id'
 
 all_noticed

@@ -101,12 +101,27 @@ run 0 relay -v -- sh -c "$take"
 relayed 1 0 0
 each_told 500
 
+# What it says may be no text: the others are published all the same.
+again
+run 1 relay -v -- sh -c "! grep -q '\"aggregateid\" : \"$bad\"' /proc/self/fd/0 ||
+    { printf 'no \\377 text\\n'; exit 3; }; $take"
+relayed 499 1 0
+value 'sh ended with 3: no \377 text' 'SELECT message FROM order_sweep.delivery'
+
 # Many of them, ten in a row too, and the command is no worse for it.
 again
 run 1 relay -v -- sh -c "! grep -qE '\"aggregateid\" : \"[0-9]*[05]\"' /proc/self/fd/0 && $take"
 poor=$(sql -c "SELECT count(*) FROM order_sweep.journal
     WHERE (order_key->>0)::int % 5 = 0")
 relayed $((500 - poor)) "$poor" 0
+
+# The first eleven and the newest one: that is no outage either.
+again
+poor=$(sql -c "SELECT string_agg('\"aggregateid\" : \"' || k || '\"', '|') FROM (
+    SELECT order_key->>0 AS k, row_number() OVER (ORDER BY swept_at, order_key) AS n
+      FROM order_sweep.journal) t WHERE n <= 11 OR n = 500")
+run 1 relay -v -- sh -c "! grep -qE '$poor' /proc/self/fd/0 && $take"
+relayed 488 12 0
 
 # It takes nothing: that is held against no event.
 for command in 'cat >/dev/null; echo no Redis; exit 1' 'echo no Redis' \
@@ -128,6 +143,12 @@ relayed 499 1 0
 grep -q "event of order $bad refused: sh did not end in time" "$err" ||
     die 'no word on the command that hangs'
 [ -z "$(pgrep -xf 'sleep 61.017')" ] || die 'a process of the command was left'
+
+# Those that it hung on together, and never alone, are not nearer to being parked.
+again
+run 0 relay --time-limit 2s -v -- sh -c 'sleep 61.018'
+relayed 0 0 0
+value '500 0' "SELECT count(*) || ' ' || max(attempts) FROM order_sweep.delivery"
 
 # --- What a line looks like --------------------------------------------------
 
