@@ -18,6 +18,9 @@ packages_build='cmake ninja-build gcc libc6-dev pkg-config libpq-dev libbsd-dev'
 # Its client programs, which come with it, bring isolationtester.
 # shellcheck disable=SC2034
 packages_server='postgresql'
+# Of iproute2: which ports are taken.
+# shellcheck disable=SC2034
+packages_flash_sale='redis-tools rabbitmq-server mosquitto-clients iproute2'
 
 # Run a command as root.
 as_root()
