@@ -79,7 +79,6 @@ ask()
     local buyer=$1 request
     asked=$((asked + 1))
     printf -v request '%x-%x-%x' "$buyer" "$asked" "$((RANDOM << 15 | RANDOM))"
-    echo "$request $buyer" >>"$SALE_FOLDER/asked"
     buyer_of[$request]=$buyer
     asked_after[$request]=$news
     reply=
@@ -87,6 +86,7 @@ ask()
         at_doors+=("$request $buyer")
         return
     fi
+    echo "$request $buyer" >>"$SALE_FOLDER/asked"
     # Redis is away for a while, or was before it replied: the same once more.
     until ask_redis "$request" "$buyer"; do
         sleep 0.1
@@ -106,6 +106,7 @@ ask_doors()
     while ((${#at_doors[@]} > 0)); do
         read -r request buyer <<<"${at_doors[0]}"
         tell "ask/$request" "{\"buyer\":$buyer,\"goods\":1}" || return 0
+        echo "$request $buyer" >>"$SALE_FOLDER/asked"
         at_doors=("${at_doors[@]:1}")
     done
 }
@@ -149,7 +150,10 @@ take()
         case $message in
         *'"in line"'*) return ;;
         *'"paid"'*)
-            paid[${order_of[$id]#* }]=yes
+            order=${order_of[$id]:-} # else it is a page's
+            if [ -n "$order" ]; then
+                paid[${order#* }]=yes
+            fi
             return
             ;;
         *'"refused"'*'"sold out"'*)
@@ -227,6 +231,9 @@ SQL
 
 # --- The sale ----------------------------------------------------------------
 
+# It ends between two steps, not within one.
+stop=
+trap 'stop=yes' TERM
 connect
 : >"$SALE_FOLDER/asked"
 exec {answers}<"$SALE_FOLDER/answers"
@@ -234,7 +241,7 @@ began=$(now)
 total=${#come[@]}
 next=0
 looked=$SECONDS
-while ((SECONDS < limit)); do
+while ((SECONDS < limit)) && [ -z "$stop" ]; do
     # How many have come by now.
     due=$((($(now) - began) * total / 10000000))
     while ((next < total && next <= due)); do

@@ -52,7 +52,7 @@ show()
         echo "        $line"
     done < <(sql -F ' ' -v last="$last_closed" <<'SQL'
 SELECT extract(epoch FROM closed_at)::numeric,
-       format('order %s of buyer %s was not paid: closed, its piece is back',
+       format('order %s of buyer %s not paid: closed, piece back',
               id, buyer_id)
   FROM shop.orders
  WHERE order_status = 3 AND extract(epoch FROM closed_at)::numeric > :last
@@ -77,7 +77,7 @@ echo "The page, for a browser on this machine; you are one of the buyers:"
 echo
 echo "    file://$sale/page.html?port=$rabbitmq_web_port"
 echo
-echo "20 pieces, 120 buyers, 10 seconds to pay; one of three never pays.${without:+
+echo "20 pieces, 120 buyers, 10 s to pay; a third never pays.${without:+
 order-sweep is left out.}"
 if [ -t 0 ]; then
     read -r -p 'Enter opens the sale, and Enter ends it. '
@@ -100,7 +100,7 @@ while [ $((SECONDS - began)) -lt "$seconds" ]; do
     fi
 done
 kill "$crowd" 2>/dev/null || :
-wait "$crowd" 2>/dev/null || :
+wait "$crowd" || broken=yes
 crowd=
 
 # What is under way comes to its end; what is not paid, too, if there is who

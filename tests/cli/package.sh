@@ -55,6 +55,7 @@ sort >"$work/wanted" <<'FILES'
 /usr/share/doc/order-sweep/examples/data.sql
 /usr/share/doc/order-sweep/examples/definition.sql
 /usr/share/doc/order-sweep/examples/shop.sql
+/usr/share/doc/order-sweep/flash-sale.png
 /usr/share/doc/order-sweep/monitoring/order-sweep.dashboard.json
 /usr/share/doc/order-sweep/monitoring/order-sweep.rules.yml
 /usr/share/doc/order-sweep/monitoring/order-sweep.test.yml

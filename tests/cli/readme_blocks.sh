@@ -294,7 +294,7 @@ bash -e steps >"$out" 2>"$err" || die 'the job fails'
 
 # --- What tests/run is -------------------------------------------------------
 
-elsewhere 'cmd/demo ' tests/run 'stage demo cmd/demo'
+elsewhere 'cmd/demo ' tests/run 'stage demo cmd/demo' 'stage flash-sale cmd/demo --flash-sale'
 elsewhere 'cmake --preset dev ' tests/run 'cmake --preset "$1"' \
     'cmake --build --preset "$1"' '--all' 'with-server ctest'
 
