@@ -175,8 +175,10 @@ clean 'events that a relay will see to'
 change "UPDATE order_sweep.journal SET swept_at = now() - interval '11 minutes'"
 finds 'events that nobody sees to' 1 "warn|tidy|events|2 events wait, the oldest since $(ask \
     "SELECT date_trunc('second', min(swept_at)) FROM order_sweep.journal")|See what order-sweep relay says; where no events are wanted, SELECT order_sweep.unpublish('tidy');"
-change "INSERT INTO order_sweep.delivery SELECT 'tidy', order_key, 1, 10, now(),
-    true, 'no', now() FROM order_sweep.journal"
+change "INSERT INTO order_sweep.delivery (sweep, order_key, ordinal, attempts,
+        next_try, parked, message, failed_at)
+    SELECT 'tidy', order_key, 1, 10, now(), true, 'no', now()
+      FROM order_sweep.journal"
 finds 'parked events' 1 'warn|tidy|events|2 parked: the command of the relay refused each of them ten times|order-sweep retry --sweep tidy, once the command takes them.'
 runs 0 retry --sweep=tidy
 change "SELECT FROM order_sweep.unpublish('tidy')"
