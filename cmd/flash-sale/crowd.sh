@@ -89,6 +89,7 @@ ask()
     echo "$request $buyer" >>"$SALE_FOLDER/asked"
     # Redis is away for a while, or was before it replied: the same once more.
     until ask_redis "$request" "$buyer"; do
+        [ -z "$stop" ] || return 0
         sleep 0.1
         connect
     done

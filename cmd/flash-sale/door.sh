@@ -71,7 +71,7 @@ digits='([0-9]{1,15})'
 exec {messages}< <(exec mosquitto_sub -p "$SALE_MQTT" -i "door-$name" -c -q 1 \
     -t 'ask/+' -t 'pay/+' -t 'back/+' -F '%t %p')
 subscriber=$!
-trap 'kill "$subscriber"' EXIT
+trap 'kill "$subscriber" 2>/dev/null || :; wait "$subscriber" || :' EXIT
 trap 'exit 143' TERM
 while read -r -u "$messages" topic message; do
     id=${topic#*/}

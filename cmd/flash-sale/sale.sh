@@ -12,7 +12,7 @@
 #
 # The processes: door-1, door-2, worker-1, worker-2, worker-3, sweeper-1,
 # sweeper-2, relay-1, relay-2, board, listener.  What all pages were told is in
-# FOLDER/answers.
+# FOLDER/answers; what the processes say, in FOLDER/log.
 
 sale=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=cmd/flash-sale/common.sh
@@ -72,7 +72,8 @@ keep()
     local name=$1
     shift
     (
-        trap 'kill "$child" 2>/dev/null; exit' TERM
+        child=
+        trap 'kill "$child" 2>/dev/null || :; wait; exit' TERM
         while :; do
             "$@" &
             child=$!
@@ -80,7 +81,7 @@ keep()
             wait "$child" || :
             sleep 0.2
         done
-    ) 9>&- 2>>"$SALE_FOLDER/log" </dev/null &
+    ) 9>&- >>"$SALE_FOLDER/log" 2>&1 </dev/null &
     sale_keepers+=($!)
 }
 
