@@ -52,14 +52,17 @@ mapfile -t come < <(printf '%s\n' "${come[@]}" | sort -n | cut -d ' ' -f 2)
 trap '' PIPE
 door_in=
 door_out=
+door_pid=
 connect()
 {
     if [ -n "$door_in" ]; then
         eval "exec $door_in>&- $door_out<&-"
-        kill "$DOOR_PID" 2>/dev/null || :
-        wait "$DOOR_PID" 2>/dev/null || :
+        kill "$door_pid" 2>/dev/null || :
+        wait "$door_pid" 2>/dev/null || :
     fi
     coproc DOOR { exec redis-cli -s "$SALE_REDIS" 2>&1; }
+    # shellcheck disable=SC2153  # coproc sets it, until the process is gone
+    door_pid=$DOOR_PID
     exec {door_out}<&"${DOOR[0]}" {door_in}>&"${DOOR[1]}"
 }
 
