@@ -27,7 +27,7 @@ trap cleanup EXIT
 mkdir "$ORDER_SWEEP_TMP/bin"
 ln -s "$ORDER_SWEEP_BIN" "$ORDER_SWEEP_TMP/bin/order-sweep"
 PATH=$ORDER_SWEEP_TMP/bin:$PATH
-sale_start "$ORDER_SWEEP_TMP" 1 '15 seconds'
+sale_start "$ORDER_SWEEP_TMP" 1 '20 seconds'
 browser_start "$ORDER_SWEEP_TMP/browser"
 
 # buyer ID: opens the page of one.
@@ -97,11 +97,13 @@ is 'what the buyer was told' \
 
 # --- Again, and one who waits ------------------------------------------------
 
+buyer 8
+browser_switch 7
 order
 browser_wait state Ordered
 second=$(browser_run 'return me.order')
 [ "$second" != "$first" ] || die 'the closed order again'
-buyer 8
+browser_switch 8
 order
 browser_wait state 'Sold out – you are waiting'
 # What comes back, the page asks for by itself.
